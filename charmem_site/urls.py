@@ -1,0 +1,13 @@
+"""Where each app's pages hang. Every name is `app:page`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from django.urls import URLPattern, URLResolver, include, path
+
+APPS = ("accounts", "jobs", "providers", "sync", "memories", "compaction", "companion")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include(f"{app}.urls")) for app in APPS if find_spec(f"{app}.urls")
+]

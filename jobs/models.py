@@ -1,0 +1,100 @@
+"""Background work as rows: the row is the truth, the broker only carries its id (stack-notes §4.3).
+
+queued ──claim──▶ running ──▶ done | failed | cancelled
+  ▲                 │  │
+  │   slot given    │  └──▶ paused (until not_before) ──▶ queued
+  └── back / reaped ┘
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.ownership import OwnedModel, ScopedModel
+
+
+class Job(OwnedModel):
+    """One piece of background work of one person. `subject` is an opaque key of what it is about."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("waiting")
+        RUNNING = "running", _("running")
+        PAUSED = "paused", _("paused")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("stopped")
+
+    ACTIVE = (State.QUEUED, State.RUNNING, State.PAUSED)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=40)
+    subject = models.CharField(max_length=200, blank=True)
+    label = models.CharField(max_length=300, blank=True)
+    key = models.CharField(max_length=200, blank=True)
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE, related_name="children")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    params = models.JSONField(default=dict, blank=True)
+    result = models.JSONField(default=dict, blank=True)
+
+    attempts = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0)
+    max_failures = models.PositiveIntegerField(default=3)
+    token = models.UUIDField(null=True, blank=True)
+    worker = models.CharField(max_length=80, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    not_before = models.DateTimeField(null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+
+    step = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    doing = models.CharField(max_length=300, blank=True)
+    error = models.TextField(blank=True)
+    error_type = models.CharField(max_length=80, blank=True)
+    hint = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["owner", "key"],
+                condition=Q(state__in=["queued", "running", "paused"]) & ~Q(key=""),
+                name="one_active_job_per_key",
+            ),
+        )
+        indexes = (
+            models.Index(fields=["state", "not_before"]),
+            models.Index(fields=["owner", "state", "-created_at"]),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in self.ACTIVE
+
+
+class JobEvent(ScopedModel):
+    """A line of a job's own log; may hold counts and hints, never chat text or keys."""
+
+    owner_path = "job__owner"
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(auto_now_add=True)
+    level = models.CharField(max_length=8, default="info")
+    text = models.TextField()
+
+    class Meta:
+        ordering = ("pk",)
+
+    def __str__(self) -> str:
+        return self.text[:60]

@@ -1,0 +1,83 @@
+"""Connections to language models, what they offer, and the ledger of every call."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.ownership import OwnedModel, ScopedModel
+from jobs.models import Job
+
+
+class Connection(OwnedModel):
+    """One way to reach a language model. The key is sealed (vault.py) and cleared when the address changes."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(_("name"), max_length=120)
+    preset = models.CharField(max_length=40)
+    base_url = models.CharField(_("address"), max_length=500, blank=True)
+    key_sealed = models.TextField(blank=True)
+    key_hint = models.CharField(max_length=16, blank=True)
+    model = models.CharField(_("model"), max_length=200, blank=True)
+    system_prompt = models.TextField(_("system prompt"), blank=True)
+    extra_headers = models.JSONField(default=dict, blank=True)
+    extra_body = models.JSONField(default=dict, blank=True)
+    temperature = models.FloatField(null=True, blank=True, default=0.3)
+    context_tokens = models.PositiveIntegerField(_("context window"), null=True, blank=True)
+    max_parallel = models.PositiveIntegerField(default=8)
+    price_in = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    price_out = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    bytes_per_token = models.FloatField(default=3.35)
+    paused_until = models.DateTimeField(null=True, blank=True)
+    is_default = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    tested_at = models.DateTimeField(null=True, blank=True)
+    test_result = models.JSONField(default=dict, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelListing(ScopedModel):
+    """The models that a connection offered when it was last asked."""
+
+    owner_path = "connection__owner"
+
+    connection = models.OneToOneField(Connection, on_delete=models.CASCADE, related_name="listing")
+    models_json = models.JSONField(default=list)
+    fetched_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"models of {self.connection_id}"
+
+
+class Call(OwnedModel):
+    """Ledger row of one model call: purpose, subject, tokens, money, time, how it ended. No text of prompt or answer."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    connection = models.ForeignKey(Connection, null=True, on_delete=models.SET_NULL, related_name="calls")
+    connection_name = models.CharField(max_length=120, blank=True)
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="calls")
+    purpose = models.CharField(max_length=20)
+    subject = models.CharField(max_length=200, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    started_at = models.DateTimeField(auto_now_add=True)
+    seconds = models.FloatField(null=True, blank=True)
+    prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
+    completion_tokens = models.PositiveIntegerField(null=True, blank=True)
+    cached_tokens = models.PositiveIntegerField(null=True, blank=True)
+    is_estimate = models.BooleanField(default=False)
+    cost = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
+    finish_reason = models.CharField(max_length=40, blank=True)
+    status = models.PositiveIntegerField(null=True, blank=True)
+    error_type = models.CharField(max_length=80, blank=True)
+    retries = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        indexes = (models.Index(fields=["owner", "-started_at"]),)
+
+    def __str__(self) -> str:
+        return f"{self.purpose} call {self.id}"

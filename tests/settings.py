@@ -1,0 +1,13 @@
+"""Settings of the test run: a data folder of its own, a quick password hasher, the same engine choices as the product."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-tests-"))
+
+from charmem_site.settings import *
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
