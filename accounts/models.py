@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import ClassVar
 
-from django.contrib.auth.models import AbstractBaseUser, UserManager as DjangoUserManager
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import UserManager as DjangoUserManager
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.db import models
 from django.utils import timezone

@@ -31,5 +31,5 @@ class Event(Generic[P]):
         for listener in self._listeners:
             try:
                 listener(payload)
-            except Exception:  # noqa: BLE001  one deaf listener must not undo the sender's work
+            except Exception:  # one deaf listener must not undo the sender's work
                 logger.exception("A listener of %s failed.", self.name)

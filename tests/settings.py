@@ -1,4 +1,4 @@
-"""Settings of the test run: a data folder of its own, a quick password hasher, the same engine choices as the product."""
+"""Settings of the test run: a data folder of its own and a quick password hasher, else those of the product."""
 
 from __future__ import annotations
 
