@@ -6,7 +6,9 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from charmem_site.frame import Frame
+
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Values for templates/base.html."""
-    return {}
+    """`frame` for templates/base.html; a page that does not show it pays nothing."""
+    return {"frame": Frame(request)}

@@ -9,5 +9,6 @@ from django.urls import URLPattern, URLResolver, include, path
 APPS = ("accounts", "jobs", "providers", "sync", "memories", "compaction", "companion")
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include(f"{app}.urls")) for app in APPS if find_spec(f"{app}.urls")
+    path("", include("charmem_site.page_urls")),
+    *(path("", include(f"{app}.urls")) for app in APPS if find_spec(f"{app}.urls")),
 ]
