@@ -53,6 +53,7 @@ class Attachment(ScopedModel):
     index_chunks = models.PositiveIntegerField(default=0)
     index_note = models.TextField(blank=True)
     indexed_at = models.DateTimeField(null=True, blank=True)
+    seen_in_prompt_at = models.DateTimeField(null=True, blank=True)  # last time the companion saw a line of it there
     gone_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -70,11 +71,15 @@ class Attachment(ScopedModel):
 
 
 class Registration(ScopedModel):
-    """A file that the page inside SillyTavern should register (companion), or that a person pastes by /db-add."""
+    """A file that the page inside SillyTavern should register (companion), or that a person pastes by /db-add.
+
+    `name` and `size` are what should be registered; the attachment says what is.
+    """
 
     owner_path = "attachment__tavern__owner"
 
     attachment = models.OneToOneField(Attachment, on_delete=models.CASCADE, related_name="registration")
+    name = models.CharField(max_length=500, blank=True)
     size = models.BigIntegerField()
     asked_at = models.DateTimeField(auto_now_add=True)
     offered_at = models.DateTimeField(null=True, blank=True)

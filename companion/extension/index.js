@@ -1,0 +1,142 @@
+// CharMem inside SillyTavern: registers memory files in the character's Data Bank, from within the page.
+//
+// Only the page may add to the Data Bank: settings.json is written whole by whichever tab saves last, so an entry that
+// is added from outside is lost. This module asks CharMem what is waiting when the page loads, when a chat is opened
+// and before each answer. It sends no chat text except the Data Bank part of a prompt, to say which memories were in.
+//
+// A server that is slow or down must not be felt: an answer waits at most WAIT ms, then not again until QUIET has passed.
+
+import { quietly, withinTime } from './calm.js';
+
+const WAIT = 250;
+const PROMPT_KEY = '4_vectors_data_bank';
+const SEEN_BEFORE = 'charmem-files';
+
+const gate = quietly();
+const context = () => globalThis.SillyTavern.getContext();
+const settingsFile = new URL('charmem.json', import.meta.url);
+let address = null;
+
+// Where CharMem is and how to be known there; written beside this file when it was installed.
+async function whereCharMemIs() {
+    address ??= await (await fetch(settingsFile, { cache: 'no-store' })).json();
+    return address;
+}
+
+async function tell(path, body) {
+    const { api, token } = await whereCharMemIs();
+    const answer = await fetch(`${api}${path}`, {
+        method: 'POST',
+        credentials: 'omit',
+        signal: AbortSignal.timeout(10000),
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+        body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`CharMem answered ${answer.status}`);
+    return answer.json();
+}
+
+// SillyTavern 1.12 does not offer everything in its context yet.
+async function extensionSettings() {
+    return context().extensionSettings ?? (await import('/scripts/extensions.js')).extension_settings;
+}
+
+async function saveSettings() {
+    const save = context().saveSettingsDebounced ?? (await import('/script.js')).saveSettingsDebounced;
+    save();
+}
+
+function currentAvatar() {
+    const { characters, characterId } = context();
+    return characters?.[characterId]?.avatar ?? '';
+}
+
+// The browser keeps the first copy of a Data Bank file for ever unless it is told to fetch it again.
+async function refresh(url) {
+    const answer = await fetch(url, { cache: 'reload' });
+    await answer.arrayBuffer();
+    return answer.ok;
+}
+
+function remembered() {
+    try {
+        return JSON.parse(localStorage.getItem(SEEN_BEFORE)) ?? {};
+    } catch {
+        return {};
+    }
+}
+
+async function refreshChanged(files) {
+    const known = remembered();
+    const changed = files.filter((file) => known[file.url] !== file.hash);
+    for (const file of changed) {
+        if (await refresh(file.url)) known[file.url] = file.hash;
+    }
+    if (changed.length) localStorage.setItem(SEEN_BEFORE, JSON.stringify(known));
+}
+
+// True when something changed. A file that cannot be fetched is left out: a missing file would break the whole Data Bank.
+async function register(wanted, all) {
+    const { avatar, ...entry } = wanted;
+    if (!(await refresh(entry.url))) return null;
+    const list = (all[avatar] ??= []);
+    const old = list.find((one) => one.url === entry.url);
+    if (!old) {
+        list.push(entry);
+        return true;
+    }
+    if (old.name === entry.name && old.size === entry.size) return false;
+    Object.assign(old, { name: entry.name, size: entry.size });
+    return true;
+}
+
+async function apply({ register: waiting = [], files = [] }) {
+    await refreshChanged(files);
+    if (!waiting.length) return;
+    const all = ((await extensionSettings()).character_attachments ??= {});
+    const done = [];
+    let isChanged = false;
+    for (const wanted of waiting) {
+        const outcome = await register(wanted, all);
+        if (outcome !== null) done.push({ url: wanted.url, name: wanted.name, size: wanted.size });
+        isChanged ||= outcome === true;
+    }
+    if (isChanged) await saveSettings();
+    if (done.length) await tell('done/', { registered: done });
+}
+
+// Ask for what is waiting and do it. Never throws; a failure keeps the gate shut for a while.
+async function ask(reason) {
+    try {
+        await apply(await tell('pending/', { reason, avatar: currentAvatar() }));
+        gate.open();
+    } catch (problem) {
+        gate.shut();
+        console.warn('CharMem could not be asked:', String(problem));
+    }
+}
+
+async function reportPrompt({ dryRun } = {}) {
+    const text = context().extensionPrompts?.[PROMPT_KEY]?.value;
+    if (dryRun || !text || !gate.isOpen()) return;
+    try {
+        await tell('seen/', { avatar: currentAvatar(), text });
+    } catch (problem) {
+        gate.shut();
+        console.warn('CharMem was not told about the prompt:', String(problem));
+    }
+}
+
+globalThis.charmemBeforeGeneration = async (_chat, _size, _abort, type) => {
+    if (type === 'quiet' || !gate.isOpen()) return;
+    if (!(await withinTime(ask('generation'), WAIT))) gate.shut();
+};
+
+const { eventSource, eventTypes, event_types: oldEventTypes } = context();
+const types = eventTypes ?? oldEventTypes;
+eventSource.on(types.CHAT_CHANGED, () => void ask('chat'));
+eventSource.on(types.CHAT_COMPLETION_PROMPT_READY, (data) => void reportPrompt(data));
+// Text completion has its whole prompt here; for chat completion it is empty at this point.
+eventSource.on(types.GENERATE_AFTER_COMBINE_PROMPTS, (data) => void (data?.prompt && reportPrompt(data)));
+if (types.APP_READY) eventSource.on(types.APP_READY, () => void ask('load'));
+else void ask('load');
