@@ -2,8 +2,13 @@
 
 queued ──claim──▶ running ──▶ done | failed | cancelled
   ▲                 │  │
-  │   slot given    │  └──▶ paused (until not_before) ──▶ queued
+  │   slot given    │  └──▶ paused (until not_before) ──claim──▶ running
   └── back / reaped ┘
+  ▲
+  └── retry ── failed | cancelled          (a job that is done never runs again)
+
+Every write while running is filtered by `token`, so a worker that lost its lease cannot write (jobs/lease.py).
+A batch (`is_batch`) is never claimed: it is running while one of its children is active, and shows their sums.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.ownership import OwnedModel, ScopedModel
@@ -39,6 +45,7 @@ class Job(OwnedModel):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     params = models.JSONField(default=dict, blank=True)
     result = models.JSONField(default=dict, blank=True)
+    is_batch = models.BooleanField(default=False)
 
     attempts = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
@@ -49,6 +56,7 @@ class Job(OwnedModel):
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)
     sent_at = models.DateTimeField(null=True, blank=True)
+    served_at = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
 
     step = models.PositiveIntegerField(default=0)
@@ -57,6 +65,7 @@ class Job(OwnedModel):
     error = models.TextField(blank=True)
     error_type = models.CharField(max_length=80, blank=True)
     hint = models.TextField(blank=True)
+    can_retry = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -73,6 +82,8 @@ class Job(OwnedModel):
         indexes = (
             models.Index(fields=["state", "not_before"]),
             models.Index(fields=["owner", "state", "-created_at"]),
+            models.Index(fields=["owner", "served_at"]),
+            models.Index(fields=["token"]),
         )
 
     def __str__(self) -> str:
@@ -89,7 +100,7 @@ class JobEvent(ScopedModel):
     owner_path = "job__owner"
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
-    at = models.DateTimeField(auto_now_add=True)
+    at = models.DateTimeField(default=timezone.now)
     level = models.CharField(max_length=8, default="info")
     text = models.TextField()
 
@@ -98,3 +109,20 @@ class JobEvent(ScopedModel):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+    @property
+    def is_bad(self) -> bool:
+        return self.level in ("error", "bad")
+
+
+class Turn(models.Model):
+    """The lease of something that happens by the clock, so that two workers or two clocks never do it at once."""
+
+    name = models.CharField(max_length=80, primary_key=True)
+    token = models.UUIDField(null=True, blank=True)
+    worker = models.CharField(max_length=80, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name

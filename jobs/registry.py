@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import uuid
+
     from jobs.models import Job
     from jobs.run import JobRun, Outcome
 
@@ -34,6 +36,17 @@ class Periodic:
     call: Callable[[], None]
 
 
+@dataclass(frozen=True)
+class Panel:
+    """A part of a job's page that an app above contributes: a template of that app and its context."""
+
+    template: str
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+BuildPanel = Callable[["Job"], Panel | None]
+FactsOf = Callable[["Sequence[Job]"], Mapping["uuid.UUID", Sequence[tuple[str, str]]]]
+
 kinds: dict[str, JobKind] = {}
 periodics: dict[str, Periodic] = {}
 
@@ -46,3 +59,23 @@ def register(kind: JobKind) -> None:
 def every(seconds: float, name: str, call: Callable[[], None]) -> None:
     """Have `call` run every `seconds` seconds under the name `name`."""
     periodics[name] = Periodic(name, seconds, call)
+
+
+panels: list[tuple[str, BuildPanel]] = []
+facts: list[FactsOf] = []
+
+
+def add_panel(build: BuildPanel, kind: str = "") -> None:
+    """Show a panel on the page of each job of `kind` ("" = of every kind); `build` returns None for no panel.
+
+    The job was reached through its owner, so reverse managers such as `job.calls` are open.
+    """
+    panels.append((kind, build))
+
+
+def add_facts(look_up: FactsOf) -> None:
+    """Figures beside jobs in lists, such as ("Cost so far", "7.5 ¢"): one look-up for many jobs of one person.
+
+    Returns pairs of label and text for each job id that has any. Must take one query for all of them.
+    """
+    facts.append(look_up)

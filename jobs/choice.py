@@ -1,0 +1,67 @@
+"""Which job gets the next free slot. A message from the broker only wakes a worker; what runs is chosen here.
+
+Work is given out per chunk, so every chunk is a new choice:
+
+1. *Between people*: whoever has the fewest chunks running, then whoever was served longest ago. A batch of a
+   thousand chats of one person therefore delays another person's single chat by one chunk at most.
+2. *Within one person*: every job on its own and every batch takes turns, the one served longest ago first, so that
+   a single chat does not wait behind that person's own batch either.
+3. *Within one batch*: the longest queue first (most chunks left; an unknown length counts as long), so that all
+   slots stay busy until the end instead of waiting for one long chat at last.
+
+Every job of a person moves forward in these turns, so nothing starves.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.db.models import Case, Count, F, Max, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
+
+from accounts.models import User
+from jobs.models import Job
+
+UNKNOWN_LENGTH = 1_000_000_000
+
+
+def due(now: datetime) -> QuerySet[Job]:
+    """All jobs that could run a chunk now; call it inside `unscoped()`."""
+    return Job.objects.filter(
+        Q(not_before=None) | Q(not_before__lte=now),
+        state__in=(Job.State.QUEUED, Job.State.PAUSED),
+        is_batch=False,
+        cancel_requested=False,
+    )
+
+
+def next_due(now: datetime, owner: User | None = None) -> uuid.UUID | None:
+    """The id of the job whose turn it is, among `owner`'s jobs or everybody's; None when nothing is due."""
+    owner_id = owner.pk if owner else _next_owner(now)
+    if owner_id is None:
+        return None
+    left = Case(When(total=0, then=Value(UNKNOWN_LENGTH)), default=F("total") - F("step"))
+    return (
+        due(now)
+        .filter(owner=owner_id)
+        .annotate(turn=Coalesce("parent__served_at", "served_at"), left=left)
+        .order_by(F("turn").asc(nulls_first=True), "-left", F("served_at").asc(nulls_first=True), "created_at")
+        .values_list("pk", flat=True)
+        .first()
+    )
+
+
+def _next_owner(now: datetime) -> uuid.UUID | None:
+    waiting = list(due(now).order_by().values_list("owner", flat=True).distinct())
+    if len(waiting) < 2:
+        return waiting[0] if waiting else None
+    at_work = Job.objects.filter(owner__in=waiting, state=Job.State.RUNNING, is_batch=False).order_by()
+    running = dict(at_work.values_list("owner").annotate(Count("pk")))
+    served = dict(Job.objects.filter(owner__in=waiting).order_by().values_list("owner").annotate(Max("served_at")))
+
+    def rank(owner_id: uuid.UUID) -> tuple[int, float]:
+        last = served.get(owner_id)
+        return running.get(owner_id, 0), last.timestamp() if last else 0.0
+
+    return min(waiting, key=rank)

@@ -1,0 +1,85 @@
+"""Claim · heartbeat · release, all by compare-and-set: the row is changed only where it still is as it was read.
+
+A lease is a random token written into the row by the claim. Whoever holds it writes with `rows()`, which matches
+nothing any more once the lease was taken away, so a worker that was thought dead cannot overwrite its successor.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from accounts.models import User
+from jobs.choice import due, next_due
+from jobs.models import Job
+
+LEASE = timedelta(seconds=60)
+
+
+def worker_name() -> str:
+    """Who claims in this process: `CHARMEM_WORKER_NAME`, else host and process id."""
+    return (os.environ.get("CHARMEM_WORKER_NAME") or f"{socket.gethostname()}:{os.getpid()}")[:80]
+
+
+@dataclass
+class Lease:
+    """The right to work on one job for a while. `lost` and `cancelled` are set by the heartbeat (jobs/run.py)."""
+
+    job_id: uuid.UUID
+    token: uuid.UUID
+    lost: bool = False
+    cancelled: bool = False
+
+    def rows(self) -> QuerySet[Job]:
+        """The job's row while it is ours, else nothing; call it inside `unscoped()`."""
+        return Job.objects.filter(pk=self.job_id, token=self.token, state=Job.State.RUNNING)
+
+    def renew(self, **fields: object) -> bool:
+        """Heartbeat: hold the job for another `LEASE` and write `fields`; False when the lease is lost."""
+        now = timezone.now()
+        held = self.rows().update(heartbeat_at=now, lease_until=now + LEASE, updated_at=now, **fields)
+        self.lost = self.lost or not held
+        return bool(held)
+
+
+def claim(job_id: uuid.UUID, now: datetime | None = None) -> Lease | None:
+    """Take one job if it is due and nobody else took it; call it inside `unscoped()`."""
+    now = now or timezone.now()
+    token = uuid.uuid4()
+    taken = (
+        due(now)
+        .filter(pk=job_id)
+        .update(
+            state=Job.State.RUNNING,
+            token=token,
+            worker=worker_name(),
+            attempts=F("attempts") + 1,
+            lease_until=now + LEASE,
+            heartbeat_at=now,
+            served_at=now,
+            not_before=None,
+            started_at=Coalesce("started_at", now),
+            updated_at=now,
+        )
+    )
+    if not taken:
+        return None
+    Job.objects.filter(children=job_id, state__in=Job.ACTIVE).update(
+        state=Job.State.RUNNING, served_at=now, started_at=Coalesce("started_at", now), updated_at=now
+    )
+    return Lease(job_id, token)
+
+
+def claim_next(owner: User | None = None) -> Lease | None:
+    """Take the job whose turn it is (jobs/choice.py); None when nothing is due. Call it inside `unscoped()`."""
+    while job_id := next_due(timezone.now(), owner):
+        if lease := claim(job_id):
+            return lease
+    return None
