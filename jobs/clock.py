@@ -53,11 +53,6 @@ def run_in_turn(name: str) -> bool:
     return True
 
 
-def release_turns(worker: str) -> int:
-    """Free the turns of a worker that is gone."""
-    return Turn.objects.filter(worker=worker).update(token=None, lease_until=None, worker="")
-
-
 def _take(periodic: Periodic) -> HeldTurn | None:
     """Claim by compare-and-set. Half a period must have passed, so messages that piled up do nothing."""
     now = timezone.now()

@@ -12,13 +12,16 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.ownership import unscoped
 from jobs.choice import due, next_due
-from jobs.models import Job
+from jobs.models import Job, Turn
+from jobs.recovery import take_back
+from jobs.sending import send_wakes
 
 LEASE = timedelta(seconds=60)
 
@@ -83,3 +86,12 @@ def claim_next(owner: User | None = None) -> Lease | None:
         if lease := claim(job_id):
             return lease
     return None
+
+
+def release_worker(name: str) -> int:
+    """Queue the running jobs of a worker that is certainly gone, at once; how many they were."""
+    with unscoped("a worker is gone"):
+        count = take_back(Q(worker=name), timezone.now())
+    Turn.objects.filter(worker=name).update(token=None, lease_until=None, worker="")
+    send_wakes(count)
+    return count

@@ -11,12 +11,13 @@ import logging
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_shutting_down
+from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from jobs.chunk import run_next
 from jobs.clock import run_in_turn
+from jobs.reaper import reap
 from jobs.slots import Slots
 from jobs.stopping import is_stopping, request_stop
 
@@ -27,6 +28,11 @@ slots = Slots(max(1, getattr(settings, "WORKER_THREADS", 16) - 2))
 @worker_shutting_down.connect
 def _stop(**details: Any) -> None:
     request_stop()
+
+
+@worker_ready.connect
+def _reap_first(**details: Any) -> None:
+    reap()
 
 
 @shared_task(name="jobs.run_job", ignore_result=True, acks_late=False)
