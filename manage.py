@@ -9,6 +9,10 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "charmem_site.settings")
+    if sys.argv[1:2] == ["serve"]:
+        from charmem_site.serve.__main__ import main as serve  # the supervisor stays small: no Django in it
+
+        sys.exit(serve(sys.argv[2:]))
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -7,6 +7,6 @@ class CharMemSiteConfig(AppConfig):
     name = "charmem_site"
 
     def ready(self) -> None:
-        from charmem_site import checks, wires  # noqa: F401
+        from charmem_site import celery, checks, wires  # noqa: F401
 
         wires.connect()

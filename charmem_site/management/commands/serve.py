@@ -1,0 +1,23 @@
+"""`manage.py serve [--lan]`: everything with one command. The supervisor holds no Django (charmem_site/serve)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+
+class Command(BaseCommand):
+    """Hand over to the supervisor. manage.py goes there straight; this is for `call_command` and for `help`."""
+
+    help = "Runs CharMem: pages and background work, until Ctrl-C."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--lan", action="store_true", help="answer the whole local network, not only this machine")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        lan = ["--lan"] if options["lan"] else []
+        os.execv(sys.executable, [sys.executable, "-m", "charmem_site.serve", *lan])  # noqa: S606  our own interpreter

@@ -1,0 +1,78 @@
+"""`manage.py worker [--no-beat | --beat-only]`: background work, as `serve` and the containers start it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from charmem_site.serve import lifeline
+
+THREADS = 16
+SCHEDULER = "celery.beat:Scheduler"  # keeps nothing on disk: the rows know what was done
+
+
+def worker_name() -> str:
+    """The name under which leases are held: the same after a restart on this machine."""
+    return os.environ.setdefault("CHARMEM_WORKER_NAME", f"worker@{socket.gethostname()}")
+
+
+class Command(BaseCommand):
+    """Run jobs, and by default the clock that starts periodic work."""
+
+    help = "Runs background work (a part of serve)."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        clock = parser.add_mutually_exclusive_group()
+        clock.add_argument("--no-beat", action="store_true", help="jobs only; another process keeps the clock")
+        clock.add_argument("--beat-only", action="store_true", help="the clock only; exactly one process may keep it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        warnings.filterwarnings("ignore", message=".*superuser privileges.*")
+        lifeline.hold()
+        if options["beat_only"]:
+            keep_the_clock()
+        else:
+            run_jobs(beat=not options["no_beat"])
+
+
+def run_jobs(*, beat: bool) -> None:
+    """Take jobs until SIGTERM. Leases that a dead worker of the same name left behind are given back first."""
+    from celery.beat import EmbeddedService
+
+    from charmem_site.celery import app
+    from jobs.lease import release_worker
+
+    name = worker_name()
+    release_worker(name)
+    clock = EmbeddedService(app, thread=True, scheduler_cls=SCHEDULER) if beat else None
+    worker = app.Worker(
+        hostname=name,
+        pool="threads",
+        concurrency=THREADS,
+        loglevel="WARNING",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    if clock:
+        clock.start()
+    worker.start()
+
+
+def keep_the_clock() -> None:
+    """Send the ticks of periodic work until SIGTERM."""
+    import signal
+
+    from celery.beat import Service
+
+    from charmem_site.celery import app
+
+    service = Service(app, scheduler_cls=SCHEDULER, max_interval=1)
+    signal.signal(signal.SIGTERM, lambda number, frame: service.stop())
+    service.start()

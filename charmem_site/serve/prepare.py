@@ -1,0 +1,47 @@
+"""What must be true before the first page: tables up to date, static files collected. Each step may run again."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+STAMP = "sources.sha256"
+
+
+def everything() -> None:
+    """Bring tables and static files up to date."""
+    migrate()
+    collect_static()
+
+
+def migrate() -> None:
+    """Apply what is missing; when nothing is, one query."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def _sources() -> str:
+    """A hash over path, size and time of every static source file."""
+    digest = hashlib.sha256()
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            facts = Path(storage.path(name)).stat()
+            digest.update(f"{name}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def collect_static() -> None:
+    """Copy the static files into the data folder when a source has changed since last time."""
+    stamp = Path(settings.STATIC_ROOT) / STAMP
+    sources = _sources()
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == sources:
+        return
+    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+    stamp.write_text(sources, encoding="utf-8")

@@ -1,0 +1,127 @@
+"""The parent of web and worker.
+
+start: web prepares (migrate, static files) ──prepared, ready──▶ worker starts ──▶ watch
+watch: a part that ends is started again after 0.5 s, doubling to 30 s
+stop:  web first, then the worker, 10 s each, then the hard way; a second Ctrl-C goes straight to the hard way
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import sys
+import time
+from types import FrameType
+
+from charmem_site.serve.child import Child
+from charmem_site.serve.messages import PREPARED, READY, SETUP
+from charmem_site.serve.options import Options
+
+GRACE_SECONDS = 10.0
+TICK_SECONDS = 1.0
+
+
+def say(text: str) -> None:
+    """A line for the person at the console."""
+    print(text, flush=True)
+
+
+class Supervisor:
+    """Run web and worker until asked to stop; `run` returns the exit code."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        environment, logs = options.child_environment(), options.data_dir / "logs"
+        self.web = Child("web", environment, logs, self._hear)
+        self.worker = Child("worker", environment, logs, self._hear)
+        self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._prepared = self._announced = False
+        self._setup_link = ""
+        self._stops = 0
+
+    def run(self) -> int:
+        """Start everything, watch it, stop it: 0 after a wanted stop, 1 when the pages never came up."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+        self.web.start("--prepare")
+        try:
+            return self._watch()
+        finally:
+            self._stop()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._stops += 1
+        self._news.put("stop")
+        if self._stops > 1:
+            self.web.kill()
+            self.worker.kill()
+
+    def _hear(self, word: str, value: str) -> None:
+        """Called in a listening thread: note it and wake the watcher."""
+        if word == SETUP:
+            self._setup_link = value
+        self._news.put(word)
+
+    def _watch(self) -> int:
+        while not self._stops:
+            self._take_news()
+            if not self.web.is_alive() and not self._prepared:
+                self.web.finish()
+                say("CharMem could not start; the lines above say why.")
+                return 1
+            for child in (self.web, self.worker):
+                self._look_after(child)
+        return 0
+
+    def _take_news(self) -> None:
+        """Wait up to one tick for a word from a child; a restart that is due shortens the wait."""
+        try:
+            word = self._news.get(timeout=self._wait_seconds())
+        except queue.Empty:
+            return
+        if word == PREPARED:
+            self._prepared = True
+        if word == READY:
+            self._on_ready()
+
+    def _wait_seconds(self) -> float:
+        dues = [child.due for child in (self.web, self.worker) if child.due]
+        return min([TICK_SECONDS, *(max(due - time.monotonic(), 0.01) for due in dues)])
+
+    def _on_ready(self) -> None:
+        if self.worker.process is None and not self._stops:
+            self.worker.start()
+        if not self._announced:
+            self._announced = True
+            self._announce()
+
+    def _announce(self) -> None:
+        say("CharMem is running. Open:")
+        for address in self.options.addresses():
+            say(f"  {address}")
+        if self._setup_link:
+            say(f"First visit: make your account here (this link works once, for 30 minutes):\n  {self._setup_link}")
+        say("Stop with Ctrl-C.")
+
+    def _look_after(self, child: Child) -> None:
+        """Start a part that has ended again, when its pause is over."""
+        if child.process is None or child.is_alive():
+            return
+        if not child.due:
+            code, pause = child.code(), child.plan_restart()
+            child.finish()
+            say(f"{child.name} ended unexpectedly (code {code}); starting it again in {pause:g} s.")
+        elif time.monotonic() >= child.due:
+            child.start()
+
+    def _stop(self) -> None:
+        """Web first, so that nobody asks for new work, then the worker, which gives its jobs back."""
+        for child in (self.web, self.worker):
+            child.ask_to_stop()
+            if not child.wait(GRACE_SECONDS):
+                say(f"{child.name} did not stop in {GRACE_SECONDS:g} s; ending it.")
+                child.kill()
+            child.finish()
+        if self._announced:
+            say("CharMem has stopped.")
+        sys.stdout.flush()
