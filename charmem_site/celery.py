@@ -52,7 +52,7 @@ def configuration() -> dict[str, Any]:
     broker: str = settings.BROKER_URL
     transport = {} if broker else _folder_transport(settings.DATA_DIR)
     return {
-        "broker_url": broker or "filesystem://",
+        "broker_url": broker or "filesystem://localhost//",
         "broker_transport_options": transport,
         "broker_connection_retry_on_startup": True,
         "task_default_queue": "charmem",

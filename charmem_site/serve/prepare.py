@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
@@ -12,12 +16,36 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 STAMP = "sources.sha256"
+logger = logging.getLogger(__name__)
 
 
 def everything() -> None:
-    """Bring tables and static files up to date."""
-    migrate()
+    """Bring tables and static files up to date, on Linux side by side; ends the process when the tables cannot be."""
+    helper = _fork(migrate)
     collect_static()
+    if helper is None:
+        migrate()
+    elif os.waitstatus_to_exitcode(os.waitpid(helper, 0)[1]):
+        sys.exit(1)
+
+
+def _fork(step: Callable[[], None]) -> int | None:
+    """Run `step` in a copy of this process, which keeps what it loads out of ours; None where that is not possible."""
+    if sys.platform != "linux":
+        return None
+    helper = os.fork()
+    if helper:
+        return helper
+    code = 1
+    try:
+        step()
+        code = 0
+    except Exception:
+        logger.exception("The tables could not be brought up to date.")
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def migrate() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -24,6 +25,7 @@ def serve(host: str, port: int) -> None:
     if fork:
         multiprocessing.set_start_method("fork")
         _load()
+        gc.freeze()  # what is loaded now stays shared: no collection ever touches it
     parent_ends = os.pipe() if fork else None
     server = Server(
         "charmem_site.wsgi:application",

@@ -25,13 +25,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from charmem_site.serve.web import serve
 
-        lifeline.hold()
         try:
             host, port = split_bind(settings.BIND)
         except BadBind as error:
             raise CommandError(str(error)) from error
         if options["prepare"]:
             self._prepare()
+        lifeline.hold()
         serve(host, port)
 
     def _prepare(self) -> None:
