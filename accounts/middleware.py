@@ -1,4 +1,4 @@
-"""Times are shown in the time zone of the person who looks."""
+"""Times are shown in the time zone of the person who looks; the session remembers when it was last used."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from accounts.sign_ins import note_visit
 
-def personal_time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+
+def personal_time_zone(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Activate the time zone of the signed-in person for the length of the request."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -18,6 +22,8 @@ def personal_time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> C
             zone = zoneinfo.ZoneInfo(name) if name else None
         except (zoneinfo.ZoneInfoNotFoundError, ValueError):
             zone = None
+        if request.user.is_authenticated:
+            note_visit(request)
         with timezone.override(zone):
             return get_response(request)
 

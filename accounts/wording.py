@@ -23,12 +23,8 @@ def size(value: float | None) -> str:
         return NOTHING
     if value < 1000:
         return f"{int(value)} B"
-    unit = ""
-    for unit in BYTE_UNITS:
-        value /= 1000
-        if value < 999.5:
-            break
-    return f"{_short(value)} {unit}"
+    power = min(len(BYTE_UNITS), 1 + (value >= 999_500) + (value >= 999.5e6) + (value >= 999.5e9))
+    return f"{_short(value / 1000**power)} {BYTE_UNITS[power - 1]}"
 
 
 def money(value: Decimal | float | None) -> str:
@@ -52,7 +48,7 @@ def about_money(value: Decimal | float | None) -> str:
 
 
 def ago(moment: datetime | None, now: datetime | None = None) -> str:
-    """How long ago, as people say it: "now", "12 s ago", "20 min ago", "3 h ago", "yesterday", "9 Nov", "9 Nov 2024"."""
+    """How long ago: "now", "12 s ago", "20 min ago", "3 h ago", "yesterday", "9 Nov", "9 Nov 2024"."""
     if moment is None:
         return str(_("never"))
     now = now or timezone.now()

@@ -1,4 +1,4 @@
-"""The frame of every page: where one can go, whether SillyTavern is in step, what runs. Asked for lazily, two queries."""
+"""The frame of every page: where one can go, whether SillyTavern is in step, what runs. Lazy, two queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models import Count, Q, Sum
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from jobs.models import Job
