@@ -48,6 +48,7 @@ class Revision(ScopedModel):
     blocks = models.PositiveIntegerField(default=0)
     added = models.PositiveIntegerField(default=0)
     removed = models.PositiveIntegerField(default=0)
+    restored = models.PositiveIntegerField(null=True, blank=True)  # the revision that this one brought back
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -24,6 +24,8 @@ class Watermark(ScopedModel):
     anchor = models.CharField(max_length=32, blank=True)
     index = models.IntegerField(default=-1)
     tail = models.JSONField(default=list, blank=True)
+    waiting = models.PositiveIntegerField(default=0)  # unread messages when the chat had version `counted_version`
+    counted_version = models.IntegerField(default=-1)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -34,16 +36,21 @@ class Watermark(ScopedModel):
 
 
 class ExtractedChunk(OwnedModel):
-    """A stretch of messages that was paid for once. `key` hashes chat, character, identities and contents."""
+    """A stretch of messages that was paid for once. `key` hashes chat, character, identities and contents.
+
+    `marks` names each message of the stretch as memories/watermark.py compares them; all chunks together say what has
+    been read, so a message inserted in the middle later is seen as unread.
+    """
 
     key = models.CharField(max_length=64)
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="extracted_chunks")
     character = models.ForeignKey(Character, on_delete=models.CASCADE, related_name="extracted_chunks")
     first_index = models.IntegerField()
     last_index = models.IntegerField()
+    marks = models.JSONField(default=list, blank=True)
     messages = models.PositiveIntegerField(default=0)
     memories = models.PositiveIntegerField(default=0)
-    outcome = models.CharField(max_length=20, default="memories")  # memories, nothing, empty
+    outcome = models.CharField(max_length=20, default="memories")  # memories, nothing, empty, skipped
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     call = models.ForeignKey(Call, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,0 +1,119 @@
+"""What a person does with memories on a page. Each verb takes the person first and makes one revision.
+
+All raise VersionConflict when `expected_version` is given and the file has moved on, NotInFile when the row is gone,
+ValueError with a finished sentence when a text is empty. The revision is returned; None means nothing changed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from memories import memory_file
+from memories.blocks import timestamp
+from memories.file_editor import Editor
+from memories.local_time import local_now
+from memories.models import Memory, MemoryBlock, MemoryFile, Revision
+
+
+def edit_memory(user: User, memory: Memory, text: str, *, expected_version: int | None = None) -> Revision | None:
+    """Change the words of one memory."""
+    with _change(user, memory.block.file, _("Memory edited"), expected_version) as editor:
+        editor.set_text(memory.pk, text)
+    return _made(editor)
+
+
+def add_memory(
+    user: User, block: MemoryBlock, text: str, *, position: int | None = None, expected_version: int | None = None
+) -> Revision | None:
+    """Add one memory to a block."""
+    with _change(user, block.file, _("Memory added"), expected_version) as editor:
+        editor.add_memory(block.pk, text, position)
+    return _made(editor)
+
+
+def delete_memory(user: User, memory: Memory, *, expected_version: int | None = None) -> Revision | None:
+    """Delete one memory; its block goes when it becomes empty."""
+    with _change(user, memory.block.file, _("Memory deleted"), expected_version) as editor:
+        editor.delete_memory(memory.pk)
+    return _made(editor)
+
+
+def add_block(
+    user: User, file: MemoryFile, label: str, bullets: Sequence[str], *, expected_version: int | None = None
+) -> Revision | None:
+    """Add a block that the person wrote."""
+    if not any(bullet.strip() for bullet in bullets):
+        raise ValueError(_("A memory needs some text."))
+    with _change(user, file, _("Block added"), expected_version) as editor:
+        date = timestamp(local_now(user, timezone.now()))
+        editor.add_block(label, bullets, date=date, origin=MemoryBlock.Origin.WRITTEN)
+    return _made(editor)
+
+
+def edit_block(user: User, block: MemoryBlock, label: str, *, expected_version: int | None = None) -> Revision | None:
+    """Change the label of a block."""
+    with _change(user, block.file, _("Block renamed"), expected_version) as editor:
+        editor.set_block(block.pk, label=label)
+    return _made(editor)
+
+
+def delete_block(user: User, block: MemoryBlock, *, expected_version: int | None = None) -> Revision | None:
+    """Delete a block with all its memories."""
+    with _change(user, block.file, _("Block deleted"), expected_version) as editor:
+        editor.delete_block(block.pk)
+    return _made(editor)
+
+
+def reorder(
+    user: User, file: MemoryFile, block_ids: Sequence[uuid.UUID | str], *, expected_version: int | None = None
+) -> Revision | None:
+    """Put the blocks into this order."""
+    with _change(user, file, _("Blocks reordered"), expected_version) as editor:
+        editor.order_blocks(block_ids)
+    return _made(editor)
+
+
+def move_memory(
+    user: User, memory: Memory, block: MemoryBlock, position: int, *, expected_version: int | None = None
+) -> Revision | None:
+    """Put a memory at `position` of a block of the same file."""
+    with _change(user, memory.block.file, _("Memory moved"), expected_version) as editor:
+        editor.move_memory(memory.pk, block.pk, position)
+    return _made(editor)
+
+
+def restore_revision(user: User, revision: Revision) -> Revision | None:
+    """Bring an earlier state back, as a new revision."""
+    reason = _("Revision %(number)s restored") % {"number": revision.number}
+    return memory_file.restore(revision.file, revision, author=user, reason=reason)
+
+
+def undo_last(user: User, file: MemoryFile) -> Revision | None:
+    """Take the newest change back; called again, the one before it. None at the beginning of the history."""
+    latest = file.revisions.first()
+    if latest is None:
+        return None
+    stands_at = latest.number if latest.restored is None else latest.restored
+    target = file.revisions.filter(number__lt=stands_at).first()
+    if target is None:
+        return None
+    reason = _("Undone: back to revision %(number)s") % {"number": target.number}
+    return memory_file.restore(file, target, author=user, reason=reason)
+
+
+@contextmanager
+def _change(user: User, file: MemoryFile, reason: str, expected_version: int | None) -> Iterator[Editor]:
+    if file.owner_id != user.pk:
+        raise PermissionError("a memory file is changed by its owner only")
+    with memory_file.change(file, reason=reason, author=user, expected_version=expected_version) as editor:
+        yield editor
+
+
+def _made(editor: Editor) -> Revision | None:
+    return editor.file.revisions.get(number=editor.file.version) if editor.is_changed else None

@@ -1,0 +1,233 @@
+"""Changes to one memory file while its transaction is open (memories/memory_file.py). Ids are UUIDs of its rows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from memories.blocks import clean_bullet, clean_label, is_topic
+from memories.models import Memory, MemoryBlock, MemoryFile
+
+
+class NotInFile(LookupError):
+    """The block or memory is not (or no longer) part of this file. The message is a finished sentence."""
+
+
+@dataclass(frozen=True)
+class NewMemory:
+    """One bullet to add, with what is known about it."""
+
+    text: str
+    evidence: list[dict[str, Any]] = field(default_factory=list)
+    unverified_names: list[str] = field(default_factory=list)
+    is_unverified: bool = False
+    duplicate_of: uuid.UUID | None = None
+
+
+class Editor:
+    """What a change may do with a file. Every verb writes at once; the revision is made when the change ends."""
+
+    def __init__(self, file: MemoryFile) -> None:
+        self.file = file
+        self.added = 0
+        self.removed = 0
+        self.is_changed = False
+
+    @property
+    def blocks(self) -> list[MemoryBlock]:
+        """The blocks in file order as they are now."""
+        return list(self.file.blocks.order_by("order", "created_at", "pk"))
+
+    def block(self, block_id: uuid.UUID | str) -> MemoryBlock:
+        found = self.file.blocks.filter(pk=block_id).first()
+        if found is None:
+            raise NotInFile(_("This block is no longer part of the file."))
+        return found
+
+    def memory(self, memory_id: uuid.UUID | str) -> Memory:
+        rows = Memory.objects.for_user(self.file.owner)
+        found = rows.filter(pk=memory_id, block__file=self.file).select_related("block").first()
+        if found is None:
+            raise NotInFile(_("This memory is no longer part of the file."))
+        return found
+
+    def add_block(
+        self, label: str, bullets: Iterable[str | NewMemory], *, date: str = "", origin: str, **provenance: Any
+    ) -> MemoryBlock | None:
+        """Append a block; `provenance` are further MemoryBlock fields. None when no bullet has any text."""
+        new = _usable(bullets)
+        if not new:
+            return None
+        last = self.blocks[-1:]
+        block = MemoryBlock.objects.create(
+            file=self.file,
+            order=last[0].order + 1 if last else 0,
+            label=clean_label(label),
+            date=clean_bullet(date)[:40],
+            origin=origin,
+            **provenance,
+        )
+        if not last:
+            self._put_loose_text_before(block)
+        self._insert(block, new, 0)
+        return block
+
+    def add_memory(self, block_id: uuid.UUID | str, memory: str | NewMemory, position: int | None = None) -> Memory:
+        """Add one bullet to a block, at the end or at `position` (0 = first). ValueError when it has no text."""
+        new = _usable([memory])
+        if not new:
+            raise ValueError(_("A memory needs some text."))
+        block = self.block(block_id)
+        present = list(block.memories.all())
+        place = len(present) if position is None else max(0, min(position, len(present)))
+        created = self._insert(block, new, place)[0]
+        self._renumber([*present[:place], created, *present[place:]])
+        return created
+
+    def set_text(self, memory_id: uuid.UUID | str, text: str) -> Memory:
+        """Change a bullet's words; where it came from stays. ValueError when nothing is left."""
+        memory = self.memory(memory_id)
+        cleaned = clean_bullet(text)
+        if not cleaned:
+            raise ValueError(_("A memory needs some text."))
+        if cleaned != memory.text:
+            memory.text, memory.is_topic = cleaned, is_topic(cleaned)
+            memory.is_unverified, memory.unverified_names = False, []
+            memory.save()
+            self._count(added=1, removed=1)
+        return memory
+
+    def set_block(self, block_id: uuid.UUID | str, **fields: Any) -> MemoryBlock:
+        """Set fields of a block (label, date, is_locked, origin…)."""
+        block = self.block(block_id)
+        if "label" in fields:
+            fields["label"] = clean_label(fields["label"])
+        changed = {name: value for name, value in fields.items() if getattr(block, name) != value}
+        for name, value in changed.items():
+            setattr(block, name, value)
+        if changed:
+            block.save()
+            self._count()
+        return block
+
+    def set_memory(self, memory_id: uuid.UUID | str, **fields: Any) -> Memory:
+        """Set marks of a memory (is_locked, is_unverified, duplicate_of…); its text goes through `set_text`."""
+        memory = self.memory(memory_id)
+        for name, value in fields.items():
+            setattr(memory, name, value)
+        memory.save()
+        self._count()
+        return memory
+
+    def delete_memory(self, memory_id: uuid.UUID | str) -> None:
+        """Remove a bullet; a block that loses its last one goes too."""
+        memory = self.memory(memory_id)
+        block = memory.block
+        memory.delete()
+        self._count(removed=1)
+        if not block.memories.exists():
+            self._drop(block)
+
+    def delete_block(self, block_id: uuid.UUID | str) -> None:
+        """Remove a block and its bullets; hand-written text in front of it stays in the file."""
+        block = self.block(block_id)
+        self._count(removed=block.memories.count())
+        self._drop(block)
+
+    def move_block(self, block_id: uuid.UUID | str, position: int) -> None:
+        """Put a block at `position` (0 = first)."""
+        block = self.block(block_id)
+        others = [one for one in self.blocks if one.pk != block.pk]
+        self._order_blocks([*others[: max(0, position)], block, *others[max(0, position) :]])
+
+    def order_blocks(self, block_ids: Sequence[uuid.UUID | str]) -> None:
+        """Put the blocks into this order; blocks that are not named keep their order behind the others."""
+        places = {str(block_id): place for place, block_id in enumerate(block_ids)}
+        self._order_blocks(sorted(self.blocks, key=lambda block: places.get(str(block.pk), len(places))))
+
+    def move_memory(self, memory_id: uuid.UUID | str, block_id: uuid.UUID | str, position: int) -> None:
+        """Put a bullet into a block at `position` (0 = first); its former block goes when it becomes empty."""
+        memory = self.memory(memory_id)
+        former, block = memory.block, self.block(block_id)
+        others = [one for one in block.memories.all() if one.pk != memory.pk]
+        memory.block = block
+        memory.save(update_fields=["block", "updated_at"])
+        self._renumber([*others[: max(0, position)], memory, *others[max(0, position) :]])
+        self._count()
+        if former.pk != block.pk and not former.memories.exists():
+            self._drop(former)
+
+    def set_layout(self, *, layout: str, separator: str, with_metadata: bool) -> None:
+        """Choose how the file is written."""
+        new = {"layout": layout, "separator": separator, "with_metadata": with_metadata}
+        if any(getattr(self.file, name) != value for name, value in new.items()):
+            for name, value in new.items():
+                setattr(self.file, name, value)
+            self._count()
+
+    def touch(self, *, added: int = 0, removed: int = 0) -> None:
+        """Say that rows were changed around this editor (import, restore)."""
+        self._count(added=added, removed=removed)
+
+    def _count(self, *, added: int = 0, removed: int = 0) -> None:
+        self.added += added
+        self.removed += removed
+        self.is_changed = True
+
+    def _insert(self, block: MemoryBlock, new: Sequence[NewMemory], start: int) -> list[Memory]:
+        rows = [_row(block, one, start + place) for place, one in enumerate(new)]
+        Memory.objects.bulk_create(rows)
+        self._count(added=len(rows))
+        return rows
+
+    def _renumber(self, memories: Sequence[Memory]) -> None:
+        for place, memory in enumerate(memories):
+            memory.order = place
+        Memory.objects.for_user(self.file.owner).bulk_update(memories, ["order"], batch_size=200)
+
+    def _order_blocks(self, blocks: Sequence[MemoryBlock]) -> None:
+        if [block.pk for block in blocks] == [block.pk for block in self.blocks]:
+            return
+        for place, block in enumerate(blocks):
+            block.order = place
+        self.file.blocks.all().bulk_update(blocks, ["order"], batch_size=200)
+        self._count()
+
+    def _drop(self, block: MemoryBlock) -> None:
+        """Delete the row; text that stood in front of it now stands in front of its successor, or at the end."""
+        blocks = self.blocks
+        place = next(place for place, one in enumerate(blocks) if one.pk == block.pk)
+        heir = str(blocks[place + 1].pk) if place + 1 < len(blocks) else None
+        self.file.loose_text = [
+            one | {"before": heir} if one["before"] == str(block.pk) else one for one in self.file.loose_text
+        ]
+        block.delete()
+        self._count()
+
+    def _put_loose_text_before(self, block: MemoryBlock) -> None:
+        """In a file that held only hand-written text, the first block goes below that text."""
+        text = "".join(one["text"] for one in self.file.loose_text).rstrip()
+        self.file.loose_text = [{"before": str(block.pk), "text": f"{text}\n\n"}] if text else []
+
+
+def _usable(bullets: Iterable[str | NewMemory]) -> list[NewMemory]:
+    new = [NewMemory(one) if isinstance(one, str) else one for one in bullets]
+    return [one for one in new if clean_bullet(one.text)]
+
+
+def _row(block: MemoryBlock, new: NewMemory, order: int) -> Memory:
+    text = clean_bullet(new.text)
+    return Memory(
+        block=block,
+        order=order,
+        text=text,
+        is_topic=is_topic(text),
+        evidence=new.evidence,
+        is_unverified=new.is_unverified,
+        unverified_names=new.unverified_names,
+        duplicate_of_id=new.duplicate_of,
+    )

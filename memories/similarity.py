@@ -1,0 +1,60 @@
+"""When two memories say the same: exactly after normalisation, or nearly (rapidfuzz)."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import regex
+from rapidfuzz import fuzz, process
+
+NEAR = 88.0  # rapidfuzz score, 0 to 100; below it two bullets usually differ in a fact
+NOT_WORDS = regex.compile(r"[^\p{L}\p{N}\p{M}]+")
+NUMBERS = regex.compile(r"\p{N}+")
+NEGATIONS = frozenset(
+    {
+        *("not", "no", "never", "none", "nobody", "nothing", "nie", "nein", "nicht", "kein", "keine"),
+        *("pas", "jamais", "nunca", "non", "mai", "não", "не", "ни", "никогда"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Match:
+    """`position` in the list that was searched; `score` 0 to 100; exact means equal after normalisation."""
+
+    position: int
+    score: float
+    is_exact: bool
+
+
+def normalise(text: str) -> str:
+    """Letters and digits only, one case, single spaces."""
+    return NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def find_duplicate(text: str, known: Sequence[str]) -> Match | None:
+    """The best duplicate of `text` among `known`, or None. `known` holds texts as written.
+
+    Different numbers or a negation on one side only make two bullets different, however alike they look.
+    """
+    return find_duplicate_normalised(normalise(text), [normalise(one) for one in known])
+
+
+def find_duplicate_normalised(text: str, known: Sequence[str]) -> Match | None:
+    """As `find_duplicate`, for texts that went through `normalise` already."""
+    if not text:
+        return None
+    if text in known:
+        return Match(known.index(text), 100.0, True)
+    # Word order does not matter; scripts without spaces need the plain ratio.
+    for scorer in (fuzz.token_sort_ratio, fuzz.ratio):
+        for other, score, position in process.extract(text, known, scorer=scorer, score_cutoff=NEAR, limit=5):
+            if _facts(text) == _facts(other):
+                return Match(position, float(score), False)
+    return None
+
+
+def _facts(text: str) -> tuple[list[str], bool]:
+    return sorted(NUMBERS.findall(text)), any(word in NEGATIONS for word in text.split())
