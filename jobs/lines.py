@@ -1,0 +1,154 @@
+"""A job as a list or page shows it: its name, how it stands, the sentence beside it, what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs import registry
+from jobs.models import Job
+
+LOOKS = {
+    Job.State.QUEUED: ("is-off", "clock"),
+    Job.State.RUNNING: ("is-live", "play"),
+    Job.State.PAUSED: ("is-warn", "hourglass"),
+    Job.State.DONE: ("is-ok", "circle-check"),
+    Job.State.FAILED: ("is-bad", "octagon-alert"),
+    Job.State.CANCELLED: ("is-off", "circle-stop"),
+}
+
+
+@dataclass
+class Line:
+    """One job for templates. `facts` are the figures that apps above know about it (registry.add_facts)."""
+
+    job: Job
+    facts: Sequence[tuple[str, str]] = ()
+    parts: list[Line] = field(default_factory=list)
+    part_counts: dict[str, int] = field(default_factory=dict)
+    ahead: int = 0
+
+    @property
+    def css(self) -> str:
+        return LOOKS[Job.State(self.job.state)][0]
+
+    @property
+    def icon(self) -> str:
+        return LOOKS[Job.State(self.job.state)][1]
+
+    @property
+    def title(self) -> str:
+        """The label the job was given, else what its kind is called."""
+        kind = registry.kinds.get(self.job.kind)
+        return self.job.label or (str(kind.title) if kind else self.job.kind)
+
+    @property
+    def page(self) -> str:
+        """Address of what the job is about, or ""."""
+        kind = registry.kinds.get(self.job.kind)
+        return kind.page(self.job) if kind else ""
+
+    @property
+    def figure(self) -> str:
+        """The first figure, for the narrow column of a list."""
+        return self.facts[0][1] if self.facts else ""
+
+    @property
+    def left(self) -> float | None:
+        """About how many seconds are left, from the pace so far; None while nobody can tell."""
+        job = self.job
+        if job.started_at is None or not job.step or job.step >= job.total:
+            return None
+        return (timezone.now() - job.started_at).total_seconds() * (job.total - job.step) / job.step
+
+    @property
+    def is_stopping(self) -> bool:
+        return self.job.is_active and self.job.cancel_requested
+
+    @property
+    def can_retry(self) -> bool:
+        return self.job.can_retry and self.job.state in (Job.State.FAILED, Job.State.CANCELLED)
+
+    @property
+    def when(self) -> datetime:
+        """The time beside the row: its end, else when it was asked for."""
+        return self.job.finished_at or self.job.created_at
+
+    @property
+    def sentence(self) -> str:
+        """Why it waits, what it does, what came out or went wrong."""
+        return _SENTENCES[Job.State(self.job.state)](self)
+
+
+def _waits(line: Line) -> str:
+    job = line.job
+    if job.not_before and job.not_before > timezone.now():
+        return _("Starts at %(time)s.") % {"time": _clock(job.not_before)}
+    if not line.ahead:
+        return _("Starts as soon as a worker is free.")
+    sentence = ngettext(
+        "Behind %(n)d other job of yours: jobs take turns, chunk by chunk.",
+        "Behind %(n)d other jobs of yours: jobs take turns, chunk by chunk.",
+        line.ahead,
+    )
+    return sentence % {"n": line.ahead}
+
+
+def _is_paused(line: Line) -> str:
+    job = line.job
+    if not job.not_before:
+        return job.doing
+    return _("%(reason)s Goes on by itself at %(time)s.") % {"reason": job.doing, "time": _clock(job.not_before)}
+
+
+def _is_done(line: Line) -> str:
+    text = line.job.result.get("text")
+    return text if isinstance(text, str) else _so_far(line.job)
+
+
+def _has_failed(line: Line) -> str:
+    job = line.job
+    if not job.total or job.is_batch:
+        return job.error
+    where = _("Failed at chunk %(n)d of %(total)d.") % {"n": min(job.step + 1, job.total), "total": job.total}
+    return f"{where} {job.error}"
+
+
+def _was_stopped(line: Line) -> str:
+    return _("Stopped.") + (f" {_so_far(line.job)}" if line.job.total else "")
+
+
+def _so_far(job: Job) -> str:
+    if not job.total:
+        return ""
+    return _("%(step)d of %(total)d chunks done.") % {"step": job.step, "total": job.total}
+
+
+def _clock(moment: datetime) -> str:
+    return date_format(timezone.localtime(moment), "H:i:s")
+
+
+_SENTENCES = {
+    Job.State.QUEUED: _waits,
+    Job.State.RUNNING: lambda line: line.job.doing,
+    Job.State.PAUSED: _is_paused,
+    Job.State.DONE: _is_done,
+    Job.State.FAILED: _has_failed,
+    Job.State.CANCELLED: _was_stopped,
+}
+
+
+def lines(jobs: Iterable[Job]) -> list[Line]:
+    """The jobs with the figures of apps above, one look-up for all of them."""
+    rows = list(jobs)
+    found: dict[object, list[tuple[str, str]]] = {}
+    for look_up in registry.facts if rows else ():
+        for job_id, pairs in look_up(rows).items():
+            found.setdefault(job_id, []).extend(pairs)
+    return [Line(job, found.get(job.pk, ())) for job in rows]
