@@ -25,6 +25,7 @@ VAULT_KEY_FILE = DATA_DIR / "vault-key"
 VAULT_KEYS = (
     env_secret("CHARMEM_VAULT_KEY") or read_or_create(VAULT_KEY_FILE, lambda: Fernet.generate_key().decode())
 ).split()
+VAULT_KEY_IN_FILE = not env_secret("CHARMEM_VAULT_KEY")
 
 BIND = env_str("CHARMEM_BIND", "127.0.0.1:8420")
 SITE_URL = env_str("CHARMEM_SITE_URL")

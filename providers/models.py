@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -37,8 +38,52 @@ class Connection(OwnedModel):
     tested_at = models.DateTimeField(null=True, blank=True)
     test_result = models.JSONField(default=dict, blank=True)
 
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["owner"], condition=models.Q(is_default=True), name="one_default_connection_per_person"
+            ),
+        )
+
     def __str__(self) -> str:
         return self.name
+
+
+class CallSlot(ScopedModel):
+    """A ticket for one call in flight (limits.py). Without a number it waits in line; it expires when not renewed."""
+
+    owner_path = "connection__owner"
+
+    connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="slots")
+    number = models.PositiveIntegerField(null=True, blank=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["connection", "number"], name="one_call_per_slot"),)
+
+    def __str__(self) -> str:
+        return f"slot {self.number}"
+
+
+class NetworkRule(models.Model):
+    """A local network that an admin opened, for one person or (without a person) for everybody (network.py)."""
+
+    network = models.CharField(_("network"), max_length=64)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["network", "person"], name="one_rule_per_network_and_person"),
+            models.UniqueConstraint(
+                fields=["network"], condition=models.Q(person=None), name="one_rule_per_network_for_all"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.network
 
 
 class ModelListing(ScopedModel):

@@ -1,0 +1,147 @@
+"""From a connection to an answer: which adapter, which address, which key. One HTTP exchange, no retries, no ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from providers import anthropic, local_model, network, openai_compatible, transport, vault
+from providers.answers import read_object
+from providers.base import ProviderError, Reply, Request, Stop
+from providers.catalogue import PRESETS, Preset
+from providers.models import Connection
+from providers.transport import Client, TransportError
+
+WIRES: dict[str, ModuleType] = {"openai": openai_compatible, "anthropic": anthropic}
+PROTECTED_BODY = frozenset(
+    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "stream", "n", "tools", "prompt"}
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """An open line to a connection's server."""
+
+    client: Client
+    wire: Any
+    preset: Preset
+    headers: dict[str, str]
+
+    @property
+    def is_local(self) -> bool:
+        return self.preset.reach == "local"
+
+
+def ask(connection: Connection, request: Request, stop: Stop) -> Reply:
+    """One question, one answer. Raises ProviderError."""
+    with open_line(connection, stop) as line:
+        body = line.wire.body_of(with_defaults(connection, request), _model(connection, line), **_grammar(line))
+        body = {**allowed_extra(connection.extra_body), **body}
+        answer = line.client.post(line.wire.CHAT_PATH, json=body, headers=line.headers, stop=stop)
+        data = read_object(answer, name=connection.name, is_local=line.is_local)
+        reply: Reply = line.wire.read(data, name=connection.name)
+        return reply
+
+
+def fetch_models(connection: Connection, stop: Stop | None = None) -> list[str]:
+    """The ids of the models that the server offers. Raises ProviderError."""
+    with open_line(connection, stop) as line:
+        answer = line.client.get(line.wire.MODELS_PATH, headers=line.headers, stop=stop, idle=15, total=30)
+        data = read_object(answer, name=connection.name, is_local=line.is_local)
+        return openai_compatible.model_ids(data)
+
+
+def with_defaults(connection: Connection, request: Request) -> Request:
+    """The request with the connection's own temperature and system prompt where the request leaves them open."""
+    system = connection.system_prompt or request.system
+    temperature = connection.temperature if request.temperature is None else request.temperature
+    return Request(
+        system=system,
+        user=request.user,
+        max_tokens=request.max_tokens,
+        temperature=temperature,
+        purpose=request.purpose,
+        subject=request.subject,
+        grammar=request.grammar,
+        job=request.job,
+    )
+
+
+def allowed_extra(extra: Any) -> dict[str, Any]:
+    """Fields typed by a person, without those that would replace the question itself."""
+    return {k: v for k, v in extra.items() if k not in PROTECTED_BODY} if isinstance(extra, dict) else {}
+
+
+def provider_error(error: TransportError) -> ProviderError:
+    """The same trouble in the words of this layer."""
+    return ProviderError(error.message, retryable=error.retryable, hint=error.hint, error_type=error.kind)
+
+
+@contextmanager
+def open_line(connection: Connection, stop: Stop | None = None) -> Iterator[Line]:
+    """A client for this connection, closed afterwards; transport troubles leave as ProviderError."""
+    preset = PRESETS.get(connection.preset)
+    if preset is None:
+        raise ProviderError(_("This kind of connection is not known here."), retryable=False, error_type="setup")
+    try:
+        if preset.reach == "builtin":
+            with local_model.running(stop) as place, _client(place.base_url, place.policy, "local") as client:
+                yield Line(client, openai_compatible, preset, openai_compatible.auth_headers(place.token))
+            return
+        wire = WIRES[preset.wire]
+        with _client(address_of(connection, preset), network.policy_for(connection.owner), preset.reach) as client:
+            yield Line(client, wire, preset, _headers(connection, preset, wire))
+    except TransportError as error:
+        raise provider_error(error) from error
+
+
+def address_of(connection: Connection, preset: Preset) -> str:
+    """A hosted preset's address comes from the catalogue, whatever the row says."""
+    return connection.base_url if preset.address_is_typed else preset.base_url
+
+
+def _client(base_url: str, policy: network.Policy, reach: str) -> Client:
+    return transport.open_client(base_url, policy, reach=reach)
+
+
+def _headers(connection: Connection, preset: Preset, wire: ModuleType) -> dict[str, str]:
+    try:
+        key = vault.unseal(connection.key_sealed, owner_id=connection.owner_id, row_id=connection.pk)
+    except vault.VaultError as error:
+        raise ProviderError(
+            _("The key of %(name)s cannot be opened.") % {"name": connection.name},
+            retryable=False,
+            hint=_("The vault key was replaced; enter the key again: Settings, Models."),
+            error_type="key",
+        ) from error
+    if preset.secret == "required" and not key:  # noqa: S105  a setting's word, not a password
+        raise ProviderError(
+            _("%(name)s needs a key.") % {"name": connection.name},
+            retryable=False,
+            hint=_("Enter it in Settings, Models."),
+            error_type="key",
+        )
+    extra = connection.extra_headers if isinstance(connection.extra_headers, dict) else {}
+    typed = {n: v for n, v in extra.items() if isinstance(v, str) and not transport.header_problem(n, v)}
+    return {**preset.headers, **typed, **wire.auth_headers(key)}
+
+
+def _model(connection: Connection, line: Line) -> str:
+    model = connection.model or line.preset.default_model
+    if not model and line.preset.reach != "builtin":
+        raise ProviderError(
+            _("No model is chosen for %(name)s.") % {"name": connection.name},
+            retryable=False,
+            hint=_("Choose one in Settings, Models."),
+            error_type="setup",
+        )
+    return model or local_model.MODEL_NAME
+
+
+def _grammar(line: Line) -> dict[str, bool]:
+    return {"obeys_grammar": line.preset.obeys_grammar}

@@ -1,0 +1,249 @@
+"""Reads an HTTP answer down to a JSON object, and says in one sentence what is wrong when it is not one."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from jobs.redaction import redact
+from providers.base import ProviderError
+from providers.retry import parse_retry_after
+from providers.transport import Answer
+
+LONGEST_QUOTE = 500
+_CONTEXT = re.compile(
+    r"context[ _-]?(length|window|size)|maximum context|too many tokens|prompt is too long|exceeds? the (available )?context"
+    r"|exceed_context|input is too long|context limit|n_ctx",
+    re.IGNORECASE,
+)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+
+
+def read_object(answer: Answer, *, name: str, is_local: bool = False) -> dict[str, Any]:
+    """The JSON object in a good answer. Raises ProviderError otherwise, also for status 200 with an error inside.
+
+    `name` is what people call the connection. With `is_local` nothing of a foreign body is quoted but its JSON error
+    message: an address in the local network must not become a way to read it.
+    """
+    if answer.status >= 300:
+        raise status_error(answer, name=name, is_local=is_local)
+    if _is_stream(answer):
+        data = _joined_stream(answer.text)
+    else:
+        data = _parsed(answer, name=name, is_local=is_local)
+    if not isinstance(data, dict):
+        raise _unreadable(name)
+    if data.get("error"):
+        raise _error_inside(data, answer, name=name)
+    return data
+
+
+def status_error(answer: Answer, *, name: str, is_local: bool = False) -> ProviderError:
+    """The error for a status of 300 and above."""
+    return _by_status(answer.status, _said(answer, is_local=is_local), answer, name)
+
+
+def error_text(data: Any) -> str:
+    """The words of an error object in any of the usual shapes, the innermost first; "" when there are none."""
+    if isinstance(data, str):
+        return _clean(data)
+    if isinstance(data, list):
+        return next((text for text in map(error_text, data) if text), "")
+    if not isinstance(data, dict):
+        return ""
+    nested = data.get("error")
+    if nested and nested is not True:
+        return error_text(nested)
+    words = [data.get("message"), data.get("detail"), data.get("error_description"), data.get("msg")]
+    text = next((error_text(word) for word in words if word), "")
+    raw = _metadata(data)
+    return f"{raw} ({text})" if raw and text and raw != text else raw or text
+
+
+def _metadata(data: dict[str, Any]) -> str:
+    """OpenRouter hides the provider's own words and name one level down."""
+    metadata = data.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    raw = metadata.get("raw")
+    try:
+        inner = error_text(json.loads(raw)) if isinstance(raw, str) and raw.lstrip().startswith("{") else raw
+    except ValueError:
+        inner = raw
+    provider = metadata.get("provider_name")
+    text = _clean(str(inner)) if inner else ""
+    return f"{_clean(str(provider))}: {text}" if provider and text else text
+
+
+def _clean(text: str) -> str:
+    """One line, cut, without anything that looks like a key."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return redact(line[:LONGEST_QUOTE])
+
+
+def _said(answer: Answer, *, is_local: bool) -> str:
+    """What the other side said about its error, as far as it may be shown."""
+    try:
+        return error_text(answer.json())
+    except ValueError:
+        pass
+    if is_local:
+        return ""
+    if _looks_like_html(answer):
+        return _title(answer)
+    return _clean(answer.text)
+
+
+def _title(answer: Answer) -> str:
+    title = _TITLE.search(answer.text[:20_000])
+    return _clean(title.group(1)) if title else ""
+
+
+def _looks_like_html(answer: Answer) -> bool:
+    start = answer.text[:300].lstrip().lower()
+    return start.startswith(("<!doctype html", "<html", "<head", "<body")) or answer.content_type == "text/html"
+
+
+def _parsed(answer: Answer, *, name: str, is_local: bool) -> Any:
+    text = answer.text.strip()
+    if not text:
+        raise ProviderError(
+            _("%(name)s sent an empty answer.") % {"name": name},
+            retryable=True,
+            status=answer.status,
+            hint=_("It may be overloaded; try again."),
+            error_type="empty",
+        )
+    try:
+        return answer.json()
+    except ValueError:
+        pass
+    if _looks_like_html(answer):
+        title = "" if is_local else _title(answer)
+        quoted = _(" (“%(title)s”)") % {"title": title} if title else ""
+        raise ProviderError(
+            _("%(name)s sent a web page%(title)s instead of an answer.") % {"name": name, "title": quoted},
+            retryable=True,
+            status=answer.status,
+            hint=_("Check the address: it usually ends in /v1."),
+            error_type="html",
+        )
+    raise _unreadable(name)
+
+
+def _unreadable(name: str) -> ProviderError:
+    return ProviderError(
+        _("%(name)s sent something that is not JSON.") % {"name": name},
+        retryable=True,
+        status=200,
+        hint=_("Check the address: it usually ends in /v1."),
+        error_type="content_type",
+    )
+
+
+def _error_inside(data: dict[str, Any], answer: Answer, *, name: str) -> ProviderError:
+    """Proxies answer 200 and put the trouble into the body."""
+    error = data["error"]
+    code = error.get("code") if isinstance(error, dict) else None
+    status = int(code) if str(code).isdigit() and 400 <= int(str(code)) < 600 else 0
+    said = error_text(data)
+    if status:
+        return _by_status(status, said, answer, name)
+    if _CONTEXT.search(f"{said} {code}"):
+        return _by_status(400, said, answer, name)
+    return ProviderError(
+        _("%(name)s answered with an error: %(said)s.") % {"name": name, "said": (said or _("no reason given")).rstrip(".")},
+        retryable=False,
+        status=answer.status,
+        error_type="server",
+    )
+
+
+# status → (error type, retryable, sentence, hint)
+_STATUS: dict[int, tuple[str, bool, str, str]] = {
+    401: ("key", False, "%(name)s does not accept the key.", "Enter the key again: Settings, Models."),
+    402: ("payment", False, "%(name)s wants to be paid first.", "Add credit at the provider, or choose another model."),
+    403: (
+        "forbidden",
+        False,
+        "%(name)s refuses this request.",
+        "The key may not use this model, or the provider does not serve this text.",
+    ),
+    404: ("not_found", False, "%(name)s does not know this model or address.", "Check the model and the address."),
+    405: ("not_found", False, "%(name)s does not take questions at this address.", "The address usually ends in /v1."),
+    408: ("timeout", True, "%(name)s gave up waiting.", "Try again, or choose a faster model."),
+    413: ("context", False, "The text is too long for %(name)s.", "Make the chunks smaller, or raise the context window."),
+    429: ("rate", True, "%(name)s is asked too often.", "CharMem waits and goes on by itself."),
+    503: ("server", True, "%(name)s is overloaded or loading its model.", "CharMem tries again."),
+}
+
+
+def _by_status(status: int, said: str, answer: Answer, name: str) -> ProviderError:
+    kind, retryable, sentence, hint = _rule(status, said)
+    message = _(sentence) % {"name": name, "status": status}
+    if said:
+        message = _("%(sentence)s It said: %(said)s") % {"sentence": message, "said": said.rstrip(".") + "."}
+    return ProviderError(
+        message,
+        retryable=retryable,
+        status=status,
+        hint=_(hint) if hint else "",
+        retry_after=_retry_after(answer, status),
+        error_type=kind,
+    )
+
+
+def _rule(status: int, said: str) -> tuple[str, bool, str, str]:
+    if status in (400, 413, 422, 500) and _CONTEXT.search(said):
+        return _STATUS[413]
+    if status in _STATUS:
+        return _STATUS[status]
+    if status < 400:
+        return "redirect", False, "%(name)s points to another address (%(status)d).", "Enter the final address."
+    if status < 500:
+        return "request", False, "%(name)s does not accept this request (%(status)d).", ""
+    return "server", True, "%(name)s has trouble of its own (%(status)d).", "CharMem tries again."
+
+
+def _retry_after(answer: Answer, status: int) -> float | None:
+    value = answer.headers.get("retry-after", "")
+    return parse_retry_after(value) if value and status in (408, 429, 500, 502, 503, 504, 529) else None
+
+
+def _is_stream(answer: Answer) -> bool:
+    return answer.content_type == "text/event-stream" or answer.text[:200].lstrip().startswith("data: ")
+
+
+def _joined_stream(text: str) -> dict[str, Any]:
+    """One answer out of an event stream nobody asked for. Cut off before its end: finish reason "length"."""
+    content, reasoning, finish, last, usage = [], [], "", {}, None
+    for event in _events(text):
+        if event.get("error"):
+            return event
+        last, usage = event, event.get("usage") or usage
+        choice = next(iter(event.get("choices") or []), {})
+        delta = choice.get("delta") or choice.get("message") or {}
+        content.append(delta.get("content") or choice.get("text") or "")
+        reasoning.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
+        finish = choice.get("finish_reason") or finish
+    is_whole = bool(finish) or "data: [DONE]" in text
+    message = {"content": "".join(content), "reasoning_content": "".join(reasoning)}
+    choice = {"message": message, "finish_reason": finish or ("stop" if is_whole else "length")}
+    return {"model": last.get("model"), "choices": [choice] if last else [], "usage": usage}
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    found = []
+    for line in text.splitlines():
+        if not line.startswith("data:") or line.strip() == "data: [DONE]":
+            continue
+        try:
+            event = json.loads(line[5:])
+        except ValueError:
+            continue  # a line that was cut off in the middle
+        if isinstance(event, dict):
+            found.append(event)
+    return found

@@ -1,0 +1,59 @@
+"""Anthropic's wire format: `/messages`, the system text beside the messages, answers in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from providers.base import Reply, Request, Usage
+from providers.openai_compatible import count, mend, nothing_said
+from providers.reasoning import split_reasoning
+
+CHAT_PATH = "/messages"
+MODELS_PATH = "/models"
+_FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
+
+
+def auth_headers(key: str) -> dict[str, str]:
+    return {"x-api-key": key} if key else {}
+
+
+def body_of(request: Request, model: str, *, obeys_grammar: bool = False) -> dict[str, Any]:
+    """The request body. A grammar is never sent: nobody here would obey it."""
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "messages": [{"role": "user", "content": request.user}],
+        "stream": False,
+    }
+    if request.system:
+        body["system"] = request.system
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    return body
+
+
+def read(data: dict[str, Any], *, name: str) -> Reply:
+    """Text parts joined; thinking parts apart; tool use ignored. Raises ProviderError when there is no text."""
+    parts = [part for part in data.get("content") or [] if isinstance(part, dict)]
+    text, thought = split_reasoning("".join(_strings(parts, "text", "text")))
+    reasoning = "\n".join([*_strings(parts, "thinking", "thinking"), *([thought] if thought else [])])
+    finish = str(data.get("stop_reason") or "")
+    reply = Reply(text, reasoning, _FINISH.get(finish, finish), str(data.get("model") or ""), _usage(data.get("usage")))
+    if not reply.text:
+        raise nothing_said(reply, name, reply.usage)
+    return reply
+
+
+def _strings(parts: list[dict[str, Any]], kind: str, field: str) -> list[str]:
+    return [mend(part[field]) for part in parts if part.get("type") == kind and isinstance(part.get(field), str)]
+
+
+def _usage(data: Any) -> Usage:
+    """Cached and freshly cached tokens are part of the prompt, but reported beside it."""
+    if not isinstance(data, dict):
+        return Usage()
+    fresh, out = count(data.get("input_tokens")), count(data.get("output_tokens"))
+    cached = count(data.get("cache_read_input_tokens"))
+    if fresh is None:
+        return Usage(None, out, cached)
+    return Usage(fresh + (cached or 0) + (count(data.get("cache_creation_input_tokens")) or 0), out, cached)

@@ -1,0 +1,107 @@
+"""One question to a model, with everything around it: a free place, retries, the ledger, reasoning taken apart."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.ownership import unscoped
+from providers import adapters, ledger, limits, retry
+from providers.base import Completion, Note, ProviderError, Reply, Request, Stop, Usage
+from providers.models import Call, Connection
+from providers.transport import TransportError
+
+SHORTEST_REMEMBERED_PAUSE = 2.0
+
+
+def complete(
+    connection: Connection, request: Request, *, stop: Stop | None = None, note: Note | None = None
+) -> Completion:
+    """Ask the model behind `connection`.
+
+    Waits for a place (limits.py), tries again where that helps (retry.py), writes one ledger row. `stop()` is asked
+    several times a second and closes the connection; `note(text)` hears about waits. Raises ProviderError, whose
+    `retry_after` is set when the other side wants a pause longer than we wait here. Holds no transaction.
+    """
+    _wait_for_pause(connection, stop or _never)
+    try:
+        with limits.slot(connection, stop) as tick:
+            return _recorded(connection, request, tick, note or _ignore)
+    except TransportError as error:
+        raise adapters.provider_error(error) from error
+
+
+def _recorded(connection: Connection, request: Request, tick: Stop, note: Note) -> Completion:
+    call = ledger.begin(connection, request)
+    started = time.monotonic()
+    tries = 0
+    spent: list[Usage] = []
+
+    def attempt(earlier: int) -> Reply:
+        nonlocal tries
+        tries = earlier
+        try:
+            return adapters.ask(connection, request, tick)
+        except ProviderError as error:
+            spent.append(error.usage)
+            _remember_pause(connection, error)
+            raise
+
+    try:
+        reply = retry.with_retries(attempt, stop=tick, note=note)
+    except ProviderError as error:
+        error.usage = ledger.add(spent)
+        ledger.fail(call, connection, error, seconds=time.monotonic() - started, tries=tries)
+        raise
+    seconds = time.monotonic() - started
+    ledger.succeed(call, connection, request, reply, seconds=seconds, tries=tries)
+    return _completion(reply, call, seconds)
+
+
+def _completion(reply: Reply, call: Call, seconds: float) -> Completion:
+    return Completion(
+        text=reply.text,
+        reasoning=reply.reasoning,
+        finish_reason=reply.finish_reason,
+        prompt_tokens=call.prompt_tokens or 0,
+        completion_tokens=call.completion_tokens or 0,
+        model=call.model,
+        seconds=seconds,
+        call=call,
+    )
+
+
+def _wait_for_pause(connection: Connection, stop: Stop) -> None:
+    """While the other side wants quiet, nobody else's call disturbs it either: short pauses are waited for."""
+    with unscoped("reading the pause of a connection that the caller holds"):
+        until = Connection.objects.filter(pk=connection.pk).values_list("paused_until", flat=True).first()
+    left = (until - timezone.now()).total_seconds() if until else 0.0
+    if 0 < left <= retry.PATIENCE:
+        retry.wait(left, stop)
+    elif left > 0:
+        raise ProviderError(
+            _("%(name)s asked for a pause; %(seconds)d seconds are left.") % {"name": connection.name, "seconds": left},
+            retryable=True,
+            status=429,
+            hint=_("CharMem goes on by itself when it is over."),
+            retry_after=left,
+            error_type="rate",
+        )
+
+
+def _remember_pause(connection: Connection, error: ProviderError) -> None:
+    if error.retry_after is not None and error.retry_after >= SHORTEST_REMEMBERED_PAUSE:
+        until = timezone.now() + timedelta(seconds=error.retry_after)
+        with unscoped("noting the pause of a connection that the caller holds"):
+            Connection.objects.filter(pk=connection.pk).update(paused_until=until)
+
+
+def _ignore(text: str) -> None:
+    """Nobody listens to notes."""
+
+
+def _never() -> bool:
+    return False

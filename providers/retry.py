@@ -1,0 +1,75 @@
+"""Trying again: back-off for passing troubles, and an honest pause for long ones.
+
+A wait of up to PATIENCE seconds happens here, in slices that can be stopped. A longer one is not waited for: the error
+leaves with `retry_after`, the job turns it into a pause, and the thread is free for other work.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from providers.base import Note, ProviderError, Stop
+
+PATIENCE = 20.0
+BACKOFF = (1.0, 3.0, 8.0)
+LONGEST_PAUSE = 24 * 3600.0
+SLICE = 0.25
+T = TypeVar("T")
+
+
+def with_retries(attempt: Callable[[int], T], *, stop: Stop, note: Note) -> T:
+    """Call `attempt(number of earlier tries)` until it succeeds or its error is not worth another try."""
+    for tries, backoff in enumerate((*BACKOFF, None)):
+        try:
+            return attempt(tries)
+        except ProviderError as error:
+            delay = _delay(error, backoff)
+            if delay is None:
+                raise
+            note(f"{error.message} Trying again in {delay:.0f} s.")
+            wait(delay, stop)
+    raise AssertionError("the last try returns or raises")
+
+
+def wait(seconds: float, stop: Stop) -> None:
+    """Wait in slices; raises ProviderError("stopped") as soon as `stop()` says so."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        if stop():
+            raise ProviderError("Stopped.", retryable=True, error_type="stopped")
+        time.sleep(min(SLICE, left))
+
+
+def _delay(error: ProviderError, backoff: float | None) -> float | None:
+    """Seconds until the next try; None when the error must leave."""
+    if not error.retryable or backoff is None or error.error_type == "stopped":
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= PATIENCE else None
+    return backoff * random.uniform(0.8, 1.2)  # noqa: S311  spreads load, keeps no secret
+
+
+def parse_retry_after(value: str, now: datetime | None = None) -> float | None:
+    """Seconds to wait from a Retry-After header: a number of seconds or an HTTP date; None when it is neither."""
+    text = value.strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = _seconds_until(text, now or datetime.now(UTC))
+    if seconds != seconds:  # NaN: unreadable
+        return None
+    return min(max(0.0, seconds), LONGEST_PAUSE)
+
+
+def _seconds_until(text: str, now: datetime) -> float:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return float("nan")
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - now).total_seconds()
