@@ -8,5 +8,8 @@ class CharMemSiteConfig(AppConfig):
 
     def ready(self) -> None:
         from charmem_site import celery, checks, wires  # noqa: F401
+        from charmem_site.backup import daily
+        from jobs import registry
 
         wires.connect()
+        registry.every(900, "daily backup", daily.backup_tick)

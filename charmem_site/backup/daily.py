@@ -50,6 +50,11 @@ def rotate(keep: int = KEEP) -> None:
         backup.path.unlink(missing_ok=True)
 
 
+def backup_tick() -> None:
+    """What the clock calls every quarter of an hour."""
+    backup_if_due()
+
+
 def backup_if_due() -> Backup | None:
     """Make a backup when the newest is a day old and there is anybody whose data could be lost."""
     newest = kept()[:1]
