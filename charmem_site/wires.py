@@ -5,3 +5,13 @@ from __future__ import annotations
 
 def connect() -> None:
     """Attach every listener. Called once when Django is ready."""
+    _tell_the_people_pages()
+
+
+def _tell_the_people_pages() -> None:
+    """What the accounts app may show and remove without importing the apps above it."""
+    from accounts import registries
+    from charmem_site import account_removal, people_facts
+
+    registries.people_facts.extend(people_facts.FACTS)
+    registries.removals.extend(account_removal.REMOVALS)
