@@ -33,6 +33,7 @@ LAN = env_bool("CHARMEM_LAN")
 TRUSTED_PROXIES = env_list("CHARMEM_TRUSTED_PROXIES")
 SILLYTAVERN_ROOTS = env_list("CHARMEM_SILLYTAVERN_ROOTS", ":")
 LOCAL_NETWORKS = env_list("CHARMEM_LOCAL_NETWORKS")
+MODEL_FILE = env_str("CHARMEM_MODEL_FILE")
 
 _site = urlsplit(SITE_URL)
 ALLOWED_HOSTS = own_hosts(lan=LAN or not BIND.startswith(("127.", "localhost", "[::1]")))

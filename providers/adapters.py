@@ -18,6 +18,7 @@ from providers.models import Connection
 from providers.transport import Client, TransportError
 
 WIRES: dict[str, ModuleType] = {"openai": openai_compatible, "anthropic": anthropic}
+LOCAL_IDLE_SECONDS = 300.0
 PROTECTED_BODY = frozenset(
     {"model", "messages", "system", "max_tokens", "max_completion_tokens", "stream", "n", "tools", "prompt"}
 )
@@ -36,13 +37,18 @@ class Line:
     def is_local(self) -> bool:
         return self.preset.reach == "local"
 
+    @property
+    def idle(self) -> float:
+        """Seconds of silence that are borne; a home computer thinks for minutes before its first byte."""
+        return LOCAL_IDLE_SECONDS if self.preset.reach in ("local", "builtin") else transport.IDLE_SECONDS
+
 
 def ask(connection: Connection, request: Request, stop: Stop) -> Reply:
     """One question, one answer. Raises ProviderError."""
     with open_line(connection, stop) as line:
         body = line.wire.body_of(with_defaults(connection, request), _model(connection, line), **_grammar(line))
         body = {**allowed_extra(connection.extra_body), **body}
-        answer = line.client.post(line.wire.CHAT_PATH, json=body, headers=line.headers, stop=stop)
+        answer = line.client.post(line.wire.CHAT_PATH, json=body, headers=line.headers, stop=stop, idle=line.idle)
         data = read_object(answer, name=connection.name, is_local=line.is_local)
         reply: Reply = line.wire.read(data, name=connection.name)
         return reply

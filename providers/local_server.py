@@ -1,0 +1,99 @@
+"""The built-in model's own process: `python -m providers.local_server STATE_FILE MODEL_FILE IDLE_SECONDS`.
+
+Serves llama.cpp's OpenAI-compatible API on a free loopback port behind a token, and writes address and token into
+STATE_FILE (mode 0600). Ends by itself when its starter is gone (end of standard input), and when it has been idle:
+the model is then out of memory altogether. Imports no Django, so that it stays small.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from providers.file_lock import try_lock
+
+CONTEXT_TOKENS = 4096
+MOST_THREADS = 4
+MODEL_NAME = "built-in"
+
+
+def main(state_file: Path, model_file: Path, idle_seconds: float) -> int:
+    """Serve until idle or orphaned. Exit code 3: another server already holds this state file."""
+    lock = try_lock(state_file.with_suffix(".lock"))
+    if lock is None:
+        return 3
+    threading.Thread(target=_end_with_starter, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(5)  # the pages come first
+    token = secrets.token_urlsafe(24)
+    server = _start(model_file, token)
+    _publish(state_file, {"base_url": f"{server.listening_address}/v1", "token": token, "pid": os.getpid()})
+    _wait_until_idle(server, state_file, idle_seconds)
+    state_file.unlink(missing_ok=True)
+    return 0
+
+
+def _start(model_file: Path, token: str) -> Any:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(model_file)
+    params.model_alias = {MODEL_NAME}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [token]
+    params.n_ctx = CONTEXT_TOKENS
+    params.n_parallel = 1
+    params.cpuparams.n_threads = min(MOST_THREADS, os.cpu_count() or 1)
+    params.n_threads_http = 2
+    params.cache_ram_mib = 0
+    params.warmup = False
+    params.endpoint_slots = False
+    params.endpoint_metrics = True
+    params.ui = False
+    params.verbosity = -1
+    return xllamacpp.Server(params)
+
+
+def _publish(state_file: Path, state: dict[str, Any]) -> None:
+    draft = state_file.with_suffix(".new")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(state, file)
+    draft.replace(state_file)
+
+
+def _wait_until_idle(server: Any, state_file: Path, idle_seconds: float) -> None:
+    """Users touch the state file; a request that is still being answered counts as use."""
+    while True:
+        time.sleep(min(1.0, idle_seconds / 4))
+        try:
+            unused_for = time.time() - state_file.stat().st_mtime
+        except FileNotFoundError:
+            return
+        if unused_for > idle_seconds and not _is_busy(server):
+            return
+
+
+def _is_busy(server: Any) -> bool:
+    text = str(server.handle_metrics())
+    return any(
+        line.startswith("llamacpp:requests_processing") and not line.rstrip().endswith(" 0")
+        for line in text.splitlines()
+    )
+
+
+def _end_with_starter() -> None:
+    while sys.stdin.buffer.read(4096):
+        pass
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])))
