@@ -10,7 +10,24 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from tests.support import services
 from tests.support.people import make_person
+
+pytest_plugins = ["tests.support.services_report"]
+
+
+@pytest.fixture
+def postgres_url() -> str:
+    """A fresh database on a real PostgreSQL."""
+    services.require("postgres")
+    return services.postgres_database()
+
+
+@pytest.fixture
+def valkey_url() -> str:
+    """An empty database on a real Valkey."""
+    services.require("valkey")
+    return services.valkey_database()
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from charmem_site.serve.options import BASE_DIR
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
+NEW_GROUP: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # Windows' form of a session of its own
 CALM_SECONDS = 60.0  # a part that ran this long starts over with the shortest pause
 
 
@@ -47,7 +48,8 @@ class Child:
             stderr=subprocess.STDOUT,
             env={**self.environment, lifeline.VARIABLE: "1"},
             cwd=BASE_DIR,
-            **_own_group(),
+            start_new_session=sys.platform != "win32",
+            creationflags=NEW_GROUP,
         )
         self._pump = threading.Thread(target=self._listen, args=(self.process,), name=self.name, daemon=True)
         self._pump.start()
@@ -119,9 +121,3 @@ class Child:
             sys.stderr.buffer.write(line)
             sys.stderr.buffer.flush()
         log.close()
-
-
-def _own_group() -> dict[str, int | bool]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
