@@ -98,6 +98,7 @@ class FileConflict(ScopedModel):
     attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="conflicts")
     ours = models.TextField(blank=True)
     theirs = models.TextField(blank=True)
+    theirs_hash = models.CharField(max_length=64, blank=True)  # sha256 of the bytes that `theirs` was read from
     found_at = models.DateTimeField(auto_now_add=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     decision = models.CharField(max_length=20, blank=True)

@@ -1,0 +1,59 @@
+"""The four steps after the first extraction, from a memory to a prompt (card on the home page)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from memories.health import Reach, reach
+from memories.models import Memory, MemoryFile
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """One step: done or not, what is so, and what to do next when it is not done."""
+
+    key: str
+    label: str
+    done: bool
+    text: str = ""
+
+
+def steps(user: User) -> list[FirstStep]:
+    """The steps for the file that changed last; empty before the first memory."""
+    files = MemoryFile.objects.for_user(user).filter(version__gt=0, chat__isnull=True, character__gone_at__isnull=True)
+    file = files.select_related("character__tavern__owner").order_by("-updated_at").first()
+    if file is None:
+        return []
+    way = reach(file.character)
+    return [_made(user, file), _in_data_bank(way), _indexed(way), _seen(way, file)]
+
+
+def _made(user: User, file: MemoryFile) -> FirstStep:
+    count = Memory.objects.for_user(user).filter(block__file=file).count()
+    text = _("%(count)d memories of %(name)s.") % {"count": count, "name": file.character.name}
+    return FirstStep("made", _("A memory is made"), done=count > 0, text=text)
+
+
+def _in_data_bank(way: Reach) -> FirstStep:
+    parts = [step for step in way.steps if step.key in ("file", "registered", "allowed")]
+    return _joined("databank", _("The file is in the Data Bank"), way, [step.key for step in parts])
+
+
+def _indexed(way: Reach) -> FirstStep:
+    return _joined("index", _("Its index is current"), way, ["enabled", "index"])
+
+
+def _joined(key: str, label: str, way: Reach, parts: list[str]) -> FirstStep:
+    missing = next((step for step in way.missing if step.key in parts), None)
+    text = " ".join(part for part in (missing.text, missing.setting) if part) if missing else ""
+    return FirstStep(key, label, done=missing is None, text=text)
+
+
+def _seen(way: Reach, file: MemoryFile) -> FirstStep:
+    at = way.attachment.seen_in_prompt_at if way.attachment else None
+    hint = _("Write to %(name)s in SillyTavern; the companion reports the first prompt that holds a memory.")
+    text = "" if at else hint % {"name": file.character.name}
+    return FirstStep("seen", _("It was seen in a prompt"), done=at is not None, text=text)

@@ -1,0 +1,146 @@
+"""A memory file that was edited outside comes back in as a revision, or, when both sides changed, as a question.
+
+text outside ──▶ ours unchanged since the last write? ──yes──▶ revision "Changed in SillyTavern"
+                                      └──no──▶ FileConflict: both texts kept, nothing written until decided
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.ownership import unscoped
+from memories import memory_file
+from memories.blocks import parse, serialize_block
+from memories.file_names import find_existing
+from memories.models import MemoryFile
+from sync import databank, outbox
+from sync.events import DatabankText
+from sync.models import Attachment, Character, FileConflict
+
+OURS, THEIRS, BOTH = "ours", "theirs", "both"
+
+
+def hear(news: DatabankText) -> None:
+    """The mirror found a text that we did not write: adopt the file, take the edit over, or ask."""
+    with unscoped("a Data Bank file changed outside"):
+        rows = Attachment.objects.select_related("tavern__owner", "character__tavern")
+        attachment = rows.filter(pk=news.attachment_id, gone_at__isnull=True).first()
+        if attachment is None or attachment.character is None:
+            return
+        file = _file_of(attachment, attachment.character)
+        if file is not None:
+            take(file, attachment, news.text, attachment.file_hash, compare_only=news.compare_only)
+
+
+def adopt(character: Character) -> MemoryFile:
+    """The character's memory file, tied to the one that lies in the Data Bank already, if any."""
+    file = memory_file.file_for(character)
+    if file.attachment_id is None:
+        found = existing(file)
+        if found is not None:
+            tie(file, found)
+    return file
+
+
+def existing(file: MemoryFile) -> Attachment | None:
+    """The memory file that lies in the character's Data Bank already (spec/charmemory §2.2)."""
+    candidates = databank.memory_file_candidates(file.character)
+    chats = list(file.character.chats.values_list("name", flat=True))
+    name = find_existing([one.name for one in candidates], file.character.name, own_name=file.name, chats=chats)
+    return next((one for one in candidates if one.name == name), None)
+
+
+def tie(file: MemoryFile, attachment: Attachment) -> None:
+    """From now on `attachment` is where this file is written; it keeps its URL and its name."""
+    databank.claim(attachment)
+    rows = MemoryFile.objects.for_user(file.owner).filter(pk=file.pk)
+    file.attachment, file.name = attachment, attachment.name
+    rows.update(attachment=attachment, name=attachment.name)
+
+
+def take(file: MemoryFile, attachment: Attachment, text: str, digest: str, *, compare_only: bool = False) -> bool:
+    """Take an outside text over as a revision; False when both sides changed and the person has to decide."""
+    if digest == attachment.written_hash:
+        return True
+    with transaction.atomic():
+        if compare_only or not _is_unchanged(file):
+            _ask(attachment, memory_file.render(file), text, digest)
+            return False
+        is_first = not file.revisions.exists()
+        reason = _("Found in SillyTavern") if is_first else _("Changed in SillyTavern")
+        memory_file.import_text(file, text, reason=reason)
+        _accept(file, attachment, digest, is_written=True)
+    return True
+
+
+def open_conflict(file: MemoryFile) -> FileConflict | None:
+    """The question that waits for an answer, if any."""
+    if file.attachment_id is None:
+        return None
+    rows = FileConflict.objects.for_user(file.owner).filter(attachment=file.attachment_id, decided_at__isnull=True)
+    return rows.first()
+
+
+def decide(user: User, conflict: FileConflict, decision: str) -> None:
+    """Answer the question: keep ours, theirs, or theirs with ours below. Each way both texts stay in the history.
+
+    The text outside becomes a revision first, so that it can be restored whatever was chosen.
+    """
+    if decision not in (OURS, THEIRS, BOTH):
+        raise ValueError(_("Choose which text to keep."))
+    file: MemoryFile = conflict.attachment.memory_file
+    ours = file.revisions.first()
+    with transaction.atomic():
+        memory_file.import_text(file, conflict.theirs, reason=_("Changed in SillyTavern"), author=user)
+        if decision == OURS and ours is not None:
+            memory_file.restore(file, ours, author=user, reason=_("Ours kept"))
+        elif decision == BOTH:
+            text = appended(conflict.theirs, conflict.ours)
+            memory_file.import_text(file, text, reason=_("Both kept"), author=user)
+        conflict.decision, conflict.decided_at = decision, timezone.now()
+        conflict.save(update_fields=["decision", "decided_at"])
+        _accept(file, conflict.attachment, conflict.theirs_hash, is_written=decision == THEIRS)
+
+
+def appended(theirs: str, ours: str) -> str:
+    """Their text, and below it those of our blocks that they do not have."""
+    present = {(block.chat, block.bullets) for block in parse(theirs).blocks}
+    missing = [block for block in parse(ours).blocks if (block.chat, block.bullets) not in present]
+    return "\n\n".join(part for part in (theirs.rstrip(), *map(serialize_block, missing)) if part)
+
+
+def _file_of(attachment: Attachment, character: Character) -> MemoryFile | None:
+    """The file that is written to this attachment; one found in the Data Bank is adopted when it is the right one."""
+    known = MemoryFile.objects.for_user(attachment.tavern.owner).filter(attachment=attachment).first()
+    if known is not None:
+        return known
+    file = adopt(character)
+    return file if file.attachment_id == attachment.pk else None
+
+
+def _is_unchanged(file: MemoryFile) -> bool:
+    """Nothing of ours would be lost: written as it stands, or nothing made yet. Holds the row until the commit."""
+    rows = MemoryFile.objects.for_user(file.owner).filter(pk=file.pk)
+    rows.update(updated_at=timezone.now())
+    file.refresh_from_db(fields=["version", "written_version"])
+    return file.version == file.written_version or not file.revisions.exists()
+
+
+def _ask(attachment: Attachment, ours: str, theirs: str, digest: str) -> None:
+    rows = FileConflict.objects.for_user(attachment.tavern.owner)
+    values = {"ours": ours, "theirs": theirs, "theirs_hash": digest}
+    rows.update_or_create(attachment=attachment, decided_at=None, defaults=values)
+
+
+def _accept(file: MemoryFile, attachment: Attachment, digest: str, *, is_written: bool) -> None:
+    """The text outside is known now; what it does not hold yet is written, and the index renewed."""
+    from memories import write_back  # write_back asks this module about conflicts
+
+    outbox.accept(attachment, digest)
+    written = file.version if is_written else -1
+    MemoryFile.objects.for_user(file.owner).filter(pk=file.pk).update(written_version=written)
+    file.written_version = written
+    write_back.schedule(file)

@@ -1,0 +1,140 @@
+"""Writing a memory file into the Data Bank: never over an edit that we have not seen, and always with a way back.
+
+`Attachment.written_hash` is the text on the disk that our memories know: what we wrote last, or what was taken over
+last. A file that holds anything else was edited outside, and is not overwritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from sync.models import Attachment
+from sync.tavern.folder import Folder
+from sync.tavern.paths import PathRefused, file_of_url
+
+KEPT_VERSIONS = 5
+
+
+@dataclass(frozen=True)
+class Written:
+    """The file holds our text. `is_changed` is False when it did already."""
+
+    is_changed: bool
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Somebody else changed the file. Nothing was written; `theirs` is what it holds."""
+
+    theirs: str
+    digest: str
+
+
+class WriteFailed(Exception):
+    """The file could not be read or written. The message is a finished sentence, `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def write_file(attachment: Attachment, text: str) -> Written | Conflict:
+    """Put `text` into the file of `attachment` in one step, if it holds what we know. Raises WriteFailed."""
+    data = _bytes(text)
+    with _opened(attachment) as folder:
+        current = _read(folder, attachment)
+        if current is not None and hash_of(current) == hash_of(data):
+            accept(attachment, hash_of(data))
+            return Written(is_changed=False)
+        if current and hash_of(current) != attachment.written_hash:
+            return Conflict(_text(current), hash_of(current))
+        if current:
+            _keep_copy(attachment, current)
+        _write(folder, attachment, data)
+    accept(attachment, hash_of(data))
+    return Written(is_changed=True)
+
+
+def read_text(attachment: Attachment) -> str | None:
+    """What the file holds now, None when it is not there. Raises WriteFailed when it cannot be read."""
+    with _opened(attachment) as folder:
+        data = _read(folder, attachment)
+    return None if data is None else _text(data)
+
+
+def accept(attachment: Attachment, digest: str) -> None:
+    """Our memories know the text with this hash: while the file holds it, the next write may replace it."""
+    attachment.is_ours, attachment.file_present = True, True
+    if attachment.file_hash != digest and attachment.index_state == Attachment.Index.CURRENT:
+        attachment.index_state = Attachment.Index.STALE
+    attachment.file_hash = attachment.written_hash = digest
+    attachment.save(update_fields=["is_ours", "file_present", "file_hash", "written_hash", "index_state"])
+
+
+def hash_of(text: str | bytes) -> str:
+    """sha256 of a file's bytes, as attachments keep it."""
+    return hashlib.sha256(_bytes(text)).hexdigest()
+
+
+def copies_of(attachment: Attachment) -> list[Path]:
+    """The kept earlier versions of a file, oldest first."""
+    return sorted(_copies_folder(attachment).glob("*.txt"))
+
+
+def _opened(attachment: Attachment) -> Folder:
+    try:
+        return Folder(attachment.tavern.folder)
+    except OSError as error:
+        raise _failure(attachment, error) from error
+
+
+def _read(folder: Folder, attachment: Attachment) -> bytes | None:
+    try:
+        return folder.read(file_of_url(attachment.url))
+    except FileNotFoundError:
+        return None
+    except (OSError, PathRefused) as error:
+        raise _failure(attachment, error) from error
+
+
+def _write(folder: Folder, attachment: Attachment, data: bytes) -> None:
+    try:
+        folder.write_atomic(file_of_url(attachment.url), data)
+    except (OSError, PathRefused) as error:
+        raise _failure(attachment, error) from error
+
+
+def _failure(attachment: Attachment, error: Exception) -> WriteFailed:
+    reason = getattr(error, "strerror", "") or str(error)
+    return WriteFailed(
+        _("%(name)s could not be written to the Data Bank: %(reason)s.") % {"name": attachment.name, "reason": reason},
+        _("The memories are kept here. Check that CharMem may write to user/files in the SillyTavern folder."),
+    )
+
+
+def _keep_copy(attachment: Attachment, data: bytes) -> None:
+    """Keep what is about to be replaced, the last five times, in CharMem's own data folder."""
+    folder = _copies_folder(attachment)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    (folder / f"{time.time_ns()}.txt").write_bytes(data)
+    for old in copies_of(attachment)[:-KEPT_VERSIONS]:
+        old.unlink(missing_ok=True)
+
+
+def _copies_folder(attachment: Attachment) -> Path:
+    return Path(settings.DATA_DIR) / "backups-files" / str(attachment.tavern_id) / str(attachment.pk)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8-sig", "replace")
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "replace") if isinstance(text, str) else text

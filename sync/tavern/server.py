@@ -1,0 +1,185 @@
+"""SillyTavern's own server over HTTP: session, CSRF, accounts, basic auth, vector index (spec/sillytavern §2–3).
+
+One `Server` is one session. Requests go out one after another: SillyTavern's vector endpoints do not stand being
+called at the same time (spec/sillytavern §0.7).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from providers.network import Policy
+from providers.transport import Answer, Client, TransportError, open_client
+from sync.tavern.chunks import Chunk
+
+
+class ServerError(Exception):
+    """SillyTavern could not be asked. The message is a finished sentence; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Login:
+    """How to get in: an account of SillyTavern (accounts mode), basic auth, both, or neither."""
+
+    handle: str = ""
+    password: str = ""
+    basic_name: str = ""
+    basic_password: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The basic auth header, if there is a name."""
+        if not self.basic_name:
+            return {}
+        pair = f"{self.basic_name}:{self.basic_password}".encode()
+        return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+
+
+class Server:
+    """One session with a SillyTavern. Made by `connect()`."""
+
+    def __init__(self, client: Client, login: Login) -> None:
+        self._client = client
+        self._login = login
+        self._token = ""
+
+    def sign_in(self) -> None:
+        """Fetch a CSRF token and log in where a handle is given. Raises ServerError."""
+        self._token = str(self._json(self._send("GET", "/csrf-token")).get("token") or "")
+        if self._login.handle:
+            self._send_login()
+
+    def version(self) -> str:
+        """SillyTavern's version, "" when it does not say."""
+        return str(self._json(self._send("GET", "/version")).get("pkgVersion") or "")
+
+    def has_accounts(self) -> bool:
+        """Whether this SillyTavern asks for a login: a session that has not logged in is turned away."""
+        return self._answer("GET", "/api/users/me").status == 403
+
+    def settings(self) -> dict[str, Any]:
+        """settings.json as the server sees it now. Callers keep named keys only."""
+        return dict(json.loads(self._json(self.post("/api/settings/get")).get("settings") or "{}"))
+
+    def insert_vectors(self, body: dict[str, Any], collection: str, chunks: Sequence[Chunk]) -> None:
+        """Have SillyTavern embed these chunks and append them to a collection."""
+        items = [{"hash": chunk.hash, "text": chunk.text, "index": chunk.index} for chunk in chunks]
+        self.post("/api/vector/insert", {**body, "collectionId": collection, "items": items})
+
+    def list_vectors(self, body: dict[str, Any], collection: str) -> list[int]:
+        """The hashes in a collection. Makes an empty collection when there is none."""
+        hashes = self.post("/api/vector/list", {**body, "collectionId": collection}).json()
+        return [int(one) for one in hashes] if isinstance(hashes, list) else []
+
+    def purge_vectors(self, collection: str) -> None:
+        """Throw a collection away, in every source and model. Only ever for a staging collection of our own."""
+        self.post("/api/vector/purge", {"collectionId": collection})
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> Answer:
+        """A call with cookie and CSRF token; an expired session is renewed once."""
+        answer = self._answer("POST", path, body)
+        if answer.status == 403:
+            self.sign_in()
+            answer = self._answer("POST", path, body)
+        return self._checked(answer, path)
+
+    def _send_login(self) -> None:
+        body = {"handle": self._login.handle, "password": self._login.password}
+        answer = self._answer("POST", "/api/users/login", body)
+        if answer.status == 403:
+            raise ServerError(
+                _("SillyTavern did not accept this name and password."), _("Check the account's name and its password.")
+            )
+        self._checked(answer, "/api/users/login")
+
+    def _send(self, method: str, path: str) -> Answer:
+        return self._checked(self._answer(method, path), path)
+
+    def _answer(self, method: str, path: str, body: dict[str, Any] | None = None) -> Answer:
+        headers = {"X-CSRF-Token": self._token} if self._token else {}
+        payload = (body or {}) if method == "POST" else None
+        try:
+            return self._client.request(method, path, json=payload, headers=headers)
+        except TransportError as error:
+            raise ServerError(error.message, error.hint) from error
+
+    def _checked(self, answer: Answer, path: str) -> Answer:
+        if answer.status < 300:
+            return answer
+        raise ServerError(*_sentence(answer, path))
+
+    def _json(self, answer: Answer) -> dict[str, Any]:
+        try:
+            value = answer.json()
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise ServerError(
+                _("What answers at this address is not SillyTavern."), _("Check the address and the port.")
+            )
+        return value
+
+
+@contextmanager
+def connect(url: str, policy: Policy, login: Login | None = None) -> Iterator[Server]:
+    """A signed-in session with the SillyTavern at `url`. Raises ServerError with a sentence."""
+    way_in = login or Login()
+    try:
+        client = open_client(url, policy, headers=way_in.headers, cookies=True)
+    except TransportError as error:
+        raise ServerError(error.message, error.hint) from error
+    with client:
+        server = Server(client, way_in)
+        server.sign_in()
+        yield server
+
+
+def check_login(url: str, policy: Policy, login: Login) -> str:
+    """The handle of the account that this login opens, proved by SillyTavern itself. Raises ServerError.
+
+    A SillyTavern without accounts lets everybody in and so proves nothing about a folder: that is refused too.
+    """
+    with connect(url, policy, Login(basic_name=login.basic_name, basic_password=login.basic_password)) as visitor:
+        if not visitor.has_accounts():
+            raise ServerError(
+                _("This SillyTavern has no accounts, so a login proves nothing."),
+                _("Ask an admin of CharMem to assign the folder to you."),
+            )
+    with connect(url, policy, login) as member:
+        return str(member._json(member._send("GET", "/api/users/me")).get("handle") or "")
+
+
+def _sentence(answer: Answer, path: str) -> tuple[str, str]:
+    """What an error status of SillyTavern means, and what to do."""
+    status = answer.status
+    if status == 401:
+        return _("SillyTavern asks for a name and password (basic auth)."), _(
+            "Add them to its address in the settings."
+        )
+    if status == 403:
+        return _("SillyTavern refused the request (403)."), _(
+            "Log in with the account of this folder, and check SillyTavern's whitelist of addresses."
+        )
+    if status == 429:
+        return _("SillyTavern had too many failed logins and asks to wait."), _("Try again in a minute.")
+    if status == 404:
+        return _("What answers at this address is not SillyTavern."), _("Check the address and the port.")
+    if path == "/api/vector/insert":
+        return _("SillyTavern could not embed the text (%(status)s).") % {"status": status}, _(
+            "Check that the vectorization source that is set under Vector Storage answers and has its key."
+        )
+    return _("SillyTavern answered with an error (%(status)s).") % {"status": status}, _(
+        "Look at SillyTavern's console."
+    )
