@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import User
 from accounts.registries import Removal

@@ -11,7 +11,8 @@ from uuid import UUID
 
 from django.db.models import Count, Model, Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.registries import PeopleFact
 from accounts.wording import money, number, size
