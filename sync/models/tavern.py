@@ -52,6 +52,8 @@ class Tavern(OwnedModel):
     last_change_at = models.DateTimeField(null=True, blank=True)
     last_pass_ms = models.PositiveIntegerField(default=0)
     compare_only = models.BooleanField(default=False)
+    pass_token = models.UUIDField(null=True, blank=True)  # one pass at a time: sync/watch.py
+    pass_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     # Only named keys of settings.json are kept (architecture, rule 4).

@@ -21,6 +21,7 @@ from sync.tavern.worlds import Entry, read_book
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_CHUNKS = 4096
 MOST_BYTES = 16 * 1024 * 1024
+TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 KEYWORDS = {b"ccv3": "ccv3", b"chara": "chara"}
 LONGEST_TEXT = 1024 * 1024
 
@@ -72,9 +73,23 @@ def read_card(data: bytes) -> Card:
     raise CardError("no-card", "There is no card inside this picture.")
 
 
+def picture_hash(data: bytes) -> str:
+    """64 hex digits of the picture itself, which stay the same while SillyTavern rewrites the card inside it."""
+    digest = sha256()
+    place = len(SIGNATURE)
+    for _number in range(MOST_CHUNKS):
+        length = int.from_bytes(data[place : place + 4], "big")
+        if data[place + 4 : place + 8] not in TEXTS:
+            digest.update(data[place : place + 12 + length])
+        place += 12 + length
+        if place >= len(data):
+            break
+    return digest.hexdigest()
+
+
 def _texts(data: bytes, problems: list[Problem]) -> Iterator[tuple[str, bytes]]:
     for kind, body in _chunks(data, problems):
-        if kind not in {b"tEXt", b"zTXt", b"iTXt"}:
+        if kind not in TEXTS:
             continue
         keyword, _, rest = body.partition(b"\0")
         name = KEYWORDS.get(keyword.lower())
@@ -87,7 +102,7 @@ def _texts(data: bytes, problems: list[Problem]) -> Iterator[tuple[str, bytes]]:
             yield name, value
 
 
-def _chunks(data: bytes, problems: list[Problem]) -> Iterator[tuple[bytes, memoryview | bytes]]:
+def _chunks(data: bytes, problems: list[Problem]) -> Iterator[tuple[bytes, bytes]]:
     place = len(SIGNATURE)
     for _number in range(MOST_CHUNKS):
         if place + 8 > len(data):
@@ -101,7 +116,7 @@ def _chunks(data: bytes, problems: list[Problem]) -> Iterator[tuple[bytes, memor
         if end > len(data):
             problems.append(_cut_off())
             return
-        if kind in {b"tEXt", b"zTXt", b"iTXt"} and length <= MOST_BYTES:
+        if kind in TEXTS and length <= MOST_BYTES:
             yield kind, data[place + 8 : end]
         place = end + 4
 

@@ -1,0 +1,85 @@
+"""Branches, checkpoints and copies: which chat a chat came from, and up to where they are the same."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+from uuid import UUID
+
+from sync.mirror_pass import Pass
+from sync.models import Chat, Message
+from sync.tavern.dates import date_in_name
+
+ENOUGH = 2  # messages that must be equal before two chats without `main_chat` count as relatives
+START = tuple[UUID | None, UUID | None, str, str]
+
+
+def link_branches(one: Pass, changed: list[UUID]) -> None:
+    """Give every chat read in this pass its parent and the last message they share."""
+    if not changed:
+        return
+    chats = list(one.tavern.chats.all())
+    touched = set(changed)
+    by_name = {(chat.character_id, chat.group_id, chat.name): chat for chat in chats}
+    relatives = _relatives(one, chats, touched)
+    for chat in chats:
+        named = by_name.get((chat.character_id, chat.group_id, chat.parent_name)) if chat.parent_name else None
+        if chat.pk not in touched and (named is None or chat.parent_id or named.pk not in touched):
+            continue
+        one.check()
+        _link(chat, named, relatives)
+
+
+def _link(chat: Chat, named: Chat | None, relatives: dict[UUID, list[Chat]]) -> None:
+    parent = named or chat.parent or _nearest(chat, relatives.get(chat.pk, []))
+    if parent is None or parent.pk == chat.pk:
+        return
+    shared = _common(chat, parent)
+    fork = shared - 1 if shared else None
+    if (chat.parent_id, chat.fork_index) != (parent.pk, fork):
+        chat.parent, chat.fork_index = parent, fork
+        chat.save(update_fields=["parent", "fork_index"])
+
+
+def _relatives(one: Pass, chats: list[Chat], touched: set[UUID]) -> dict[UUID, list[Chat]]:
+    """For chats that name no parent: older chats of the same owner that begin with the same message."""
+    groups: defaultdict[START, list[Chat]] = defaultdict(list)
+    by_id = {chat.pk: chat for chat in chats}
+    first = Message.objects.filter(chat__tavern=one.tavern, index=0).exclude(raw_date="")
+    for chat_id, identity, content in first.values_list("chat_id", "identity", "content"):
+        if chat := by_id.get(chat_id):
+            groups[chat.character_id, chat.group_id, identity, content].append(chat)
+    found: dict[UUID, list[Chat]] = {}
+    for alike in groups.values():
+        alike.sort(key=_age)
+        for place, chat in enumerate(alike):
+            if place and chat.pk in touched and not chat.parent_name:
+                found[chat.pk] = alike[:place]
+    return found
+
+
+def _age(chat: Chat) -> tuple[bool, str, str]:
+    """Originals before branches, older before newer."""
+    is_copy = bool(chat.parent_name) or " - Branch #" in chat.name or chat.name.startswith("Checkpoint")
+    made = date_in_name(chat.name)
+    return is_copy, made.isoformat() if made else "~", chat.name
+
+
+def _nearest(chat: Chat, candidates: list[Chat]) -> Chat | None:
+    lengths = [(_common(chat, other), -place, other) for place, other in enumerate(candidates)]
+    length, _place, nearest = max(lengths, default=(0, 0, None), key=lambda item: item[:2])
+    return nearest if length >= ENOUGH else None
+
+
+def _common(chat: Chat, other: Chat) -> int:
+    """How many messages from the start are the same in both."""
+    left, right = _keys(chat), _keys(other)
+    return sum(1 for _pair in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+
+
+def _keys(chat: Chat) -> Iterator[tuple[str, str, str]]:
+    """What two chats share message by message; undated messages must also say the same."""
+    rows = chat.messages.order_by("index").values_list("role", "raw_date", "content")
+    for role, raw_date, content in rows.iterator(chunk_size=500):
+        yield role, raw_date, "" if raw_date else content

@@ -1,0 +1,175 @@
+"""Chats: which stored chat a file is, whose it is, and what happened to those that vanished.
+
+A file is matched by integrity, then by its common prefix with a vanished chat, last by its name (architecture, Chat).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.utils import timezone
+
+from sync.mirror_branches import link_branches
+from sync.mirror_matching import match_rows
+from sync.mirror_messages import Written, write_messages
+from sync.mirror_pass import Pass, refusal
+from sync.models import Character, Chat, Group
+from sync.tavern.chats import ChatReader, read_chat
+from sync.tavern.dates import date_in_name, parse_date
+from sync.tavern.folder import seen_of
+from sync.tavern.paths import PathRefused, chats_folder
+from sync.tavern.problem import Problem
+from sync.tavern.settings_file import AttachmentEntry, read_attachments
+
+KEPT = "The messages read before are kept."
+FOLDERS = ("chats", "group chats")
+ORPHAN = Problem("no-owner", "No character and no group has this chat.", "It was left out until its owner appears.")
+
+
+@dataclass
+class ChatNews:
+    """Chats with changed messages, and the Data Bank entries inside chats that were read."""
+
+    changed: list[UUID] = field(default_factory=list)
+    attachments: dict[UUID, list[AttachmentEntry]] = field(default_factory=dict)
+
+
+@dataclass
+class Owners:
+    """Whose a chat file is, by its path."""
+
+    characters: dict[str, Character]
+    groups: dict[str, Group]
+
+    def of(self, path: str) -> Character | Group | None:
+        folder, _, name = path.rpartition("/")
+        return self.groups.get(name.removesuffix(".jsonl")) if folder == "group chats" else self.characters.get(folder)
+
+
+def mirror_chats(one: Pass, news: ChatNews) -> None:
+    """Bring the chats in step and fill `news`; characters and groups come first."""
+    lost = _lost(one)
+    wanted = {path for path in one.changed if path.startswith(tuple(f"{name}/" for name in FOLDERS))}
+    orphans = _orphans_with_hope(one)
+    if not (wanted or lost or orphans):
+        return
+    owners = _owners(one)
+    wanted |= {path for path in orphans if owners.of(path)}
+    rows = {row.path: row for row in one.tavern.chats.all()}
+    matched = match_rows(one, rows, sorted(wanted), owners.of)
+    for number, path in enumerate(sorted(wanted)):
+        one.check()
+        one.note(step=number, total=len(wanted), doing=path)
+        _mirror_one(one, matched.get(path), owners.of(path), path, news)
+    _mark_gone(one, {row.path: row for row in matched.values()} | rows, lost)
+    link_branches(one, news.changed)
+    one.report.chats = news.changed
+
+
+def _owners(one: Pass) -> Owners:
+    characters = {chats_folder(row.avatar): row for row in one.tavern.characters.order_by("-gone_at")}
+    groups = {chat: row for row in one.tavern.groups.order_by("-gone_at") for chat in row.chat_ids}
+    return Owners(characters, groups)
+
+
+def _orphans_with_hope(one: Pass) -> list[str]:
+    """Chats that had no owner in an earlier pass, when this pass may have brought one."""
+    if not one.new_characters and not any(path.startswith("groups/") for path in one.changed):
+        return []
+    known = one.tavern.issues.filter(code=ORPHAN.code).values_list("path", flat=True)
+    return [path for path in known if path in one.scan.files]
+
+
+def _lost(one: Pass) -> list[str]:
+    """Vanished chat files; when a whole folder is missing they count as kept, and the folder is reported."""
+    lost: list[str] = []
+    for folder in FOLDERS:
+        gone = [path for path in one.vanished if path.startswith(f"{folder}/")]
+        if folder in one.scan.folders:
+            one.issues.put(folder, [])
+            lost += gone
+        elif gone and folder not in one.scan.closed:
+            text = f"This folder is missing; it held {len(gone)} chats."
+            one.issues.put(folder, [Problem("no-folder", text, "All of them are kept as they were read.")])
+            one.vanished -= set(gone)
+    return lost
+
+
+def _mirror_one(one: Pass, row: Chat | None, owner: Character | Group | None, path: str, news: ChatNews) -> None:
+    if owner is None:
+        one.issues.put(path, [ORPHAN])
+        one.done(path)
+        return
+    try:
+        file = one.folder.open(path)
+    except (OSError, PathRefused) as error:
+        if problem := refusal(one.folder, path, error):
+            one.refuse(path, error, KEPT if row else problem.kept)
+        return
+    one.report.files_read += 1
+    with file:
+        seen = seen_of(file)
+        if row is None and not seen.size:
+            one.issues.put(path, [Problem("empty", "This file is empty.", "There was nothing in it to keep.")])
+            one.done(path, seen)
+            return
+        reader = read_chat(file)
+        row = row or Chat(tavern=one.tavern)
+        before = _place(row, owner, path)
+        written = write_messages(row, reader, save=lambda: _save(row, reader), check=one.check)
+    one.issues.put(path, [*written.problems, *reader.problems.all()])
+    _finish(row, reader, written)
+    if written.changed or before:
+        news.changed.append(row.pk)
+    if not written.guarded:
+        news.attachments[row.pk] = read_attachments(reader.header.attachments)
+    one.report.messages_written += written.rows
+    one.done(path, seen)
+
+
+def _place(row: Chat, owner: Character | Group, path: str) -> bool:
+    """Put the chat where its file is; True when it is new, renamed or back again."""
+    name = path.rpartition("/")[2].removesuffix(".jsonl")
+    is_news = row._state.adding or row.name != name or row.gone_at is not None
+    row.path, row.name, row.gone_at = path, name, None
+    row.character = owner if isinstance(owner, Character) else None
+    row.group = owner if isinstance(owner, Group) else None
+    return is_news
+
+
+def _save(row: Chat, reader: ChatReader) -> None:
+    """Store the chat's own row, before its messages, with what the header says."""
+    header = reader.header
+    row.integrity = header.integrity or row.integrity
+    row.parent_name = header.main_chat
+    row.chat_lorebook = header.lorebook
+    row.save()
+
+
+def _finish(row: Chat, reader: ChatReader, written: Written) -> None:
+    row.problem = written.problems[0].text if written.problems else ""
+    if not written.guarded:
+        row.unreadable_lines, row.message_count = reader.unreadable, reader.count
+    if written.changed:
+        row.version += 1
+        row.content_hash = written.digest
+        row.first_at, row.last_at = _span(row, reader)
+    row.save()
+
+
+def _span(row: Chat, reader: ChatReader) -> tuple[object, object]:
+    """First and last date of the chat: of its messages, else what the header or the file's name says."""
+    dated = row.messages.exclude(sent_at=None)
+    first = dated.order_by("index").values_list("sent_at", flat=True).first()
+    last = dated.order_by("-index").values_list("sent_at", flat=True).first()
+    made = parse_date(reader.header.create_date) or date_in_name(row.name)
+    return first or made, last or made
+
+
+def _mark_gone(one: Pass, rows: dict[str, Chat], lost: list[str]) -> None:
+    now = timezone.now()
+    ids = [rows[path].pk for path in lost if path in rows and rows[path].gone_at is None]
+    for start in range(0, len(ids), 500):
+        one.report.gone += one.tavern.chats.filter(pk__in=ids[start : start + 500]).update(gone_at=now)
+

@@ -1,0 +1,133 @@
+"""Which stored chat a new or changed file is, when chats were renamed, moved, swapped or replaced."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from sync.mirror_pass import Pass
+from sync.models import Character, Chat, Group
+from sync.tavern.chats import read_chat
+from sync.tavern.identity import message_identities
+from sync.tavern.paths import PathRefused
+
+PREFIX_MESSAGES = 20
+ENOUGH = 2
+
+
+def match_rows(
+    one: Pass, rows: dict[str, Chat], wanted: list[str], owner_of: Callable[[str], Character | Group | None]
+) -> dict[str, Chat]:
+    """The stored chat of each wanted path; paths without one are new chats. Moved rows get their new path stored."""
+    if not rows:
+        return {}
+    slugs = {path: slug for path in wanted if (slug := _slug(one, path)) is not None}
+    found: dict[str, Chat] = {}
+    for path in wanted:
+        row = rows.get(path)
+        if row and (not row.integrity or slugs.get(path, "") in {"", row.integrity}):
+            found[path] = row
+    used = {row.pk for row in found.values()}
+    _by_integrity(one, rows, wanted, slugs, found, used)
+    _by_prefix(one, rows, wanted, owner_of, found, used)
+    for path in wanted:
+        row = rows.get(path)
+        if path not in found and row and row.pk not in used:
+            found[path] = row
+            used.add(row.pk)
+    _move(rows, found)
+    return found
+
+
+def _by_integrity(
+    one: Pass, rows: dict[str, Chat], wanted: list[str], slugs: dict[str, str], found: dict[str, Chat], used: set[object]
+) -> None:
+    """A free row with the file's slug is that chat: its own file vanished, or holds another chat now."""
+    candidates: defaultdict[str, list[Chat]] = defaultdict(list)
+    for row in rows.values():
+        if row.integrity and row.pk not in used and _is_free(one, row, slugs):
+            candidates[row.integrity].append(row)
+    for path in wanted:
+        waiting = candidates.get(slugs.get(path, ""))
+        if path not in found and waiting:
+            row = min(waiting, key=lambda row: (row.gone_at is not None, row.path))
+            waiting.remove(row)
+            found[path] = row
+            used.add(row.pk)
+
+
+def _is_free(one: Pass, row: Chat, slugs: dict[str, str]) -> bool:
+    if row.path not in one.scan.files:
+        return not one.scan.is_closed(row.path)
+    return row.path in slugs and slugs[row.path] not in {"", row.integrity}
+
+
+def _by_prefix(
+    one: Pass,
+    rows: dict[str, Chat],
+    wanted: list[str],
+    owner_of: Callable[[str], Character | Group | None],
+    found: dict[str, Chat],
+    used: set[object],
+) -> None:
+    """A vanished chat without a slug whose first messages stand in a new file of the same owner was renamed."""
+    free = [
+        row
+        for row in rows.values()
+        if not row.integrity and row.pk not in used and row.path not in one.scan.files and row.message_count >= ENOUGH
+    ]
+    for path in wanted:
+        if path in found or path in rows or not free:
+            continue
+        owner, start = owner_of(path), _start(one, path)
+        for row in free:
+            if owner in {row.character, row.group} - {None} and _begins_alike(row, start):
+                found[path] = row
+                used.add(row.pk)
+                free.remove(row)
+                break
+
+
+def _begins_alike(row: Chat, start: list[tuple[str, str]]) -> bool:
+    stored = list(row.messages.order_by("index").values_list("identity", "content")[: len(start)])
+    return len(stored) >= ENOUGH and stored == start[: len(stored)]
+
+
+def _start(one: Pass, path: str) -> list[tuple[str, str]]:
+    """Identities and contents of the first messages in a file."""
+    keys = []
+    try:
+        with one.folder.open(path) as file:
+            for line in read_chat(file).lines():
+                keys.append((line.role, line.raw_date, line.content))
+                if len(keys) == PREFIX_MESSAGES:
+                    break
+    except (OSError, PathRefused):
+        return []
+    identities = message_identities((role, date) for role, date, _content in keys)
+    return [(identity, key[2]) for identity, key in zip(identities, keys, strict=True)]
+
+
+def _slug(one: Pass, path: str) -> str | None:
+    try:
+        with one.folder.open(path) as file:
+            reader = read_chat(file)
+            next(reader.lines(), None)
+            return reader.header.integrity
+    except (OSError, PathRefused):
+        return None
+
+
+def _move(rows: dict[str, Chat], found: dict[str, Chat]) -> None:
+    """Store new paths; first everything that moves steps aside, because a path belongs to one row only."""
+    moving = {path: row for path, row in found.items() if row.path != path}
+    if not moving:
+        return
+    kept = {row.pk for path, row in found.items() if row.path == path}
+    displaced = [rows[path] for path in moving if path in rows and rows[path].pk not in kept]
+    for row in [*moving.values(), *displaced]:
+        row.path = f"moved/{row.pk}/{row.path}"[:1000]
+        row.save(update_fields=["path"])
+    for path, row in moving.items():
+        row.path = path
+        row.save(update_fields=["path"])
