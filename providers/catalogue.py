@@ -123,6 +123,6 @@ _ROWS = (
 PRESETS: dict[str, Preset] = {row.key: row for row in _ROWS}
 
 
-def preset(key: str) -> Preset:
-    """The row of this key; KeyError when there is none."""
-    return PRESETS[key]
+def label_of(key: str) -> str:
+    """What people call this kind of connection; the key itself when the catalogue does not have it (any more)."""
+    return str(PRESETS[key].label) if key in PRESETS else key

@@ -18,7 +18,12 @@ SHORTEST_REMEMBERED_PAUSE = 2.0
 
 
 def complete(
-    connection: Connection, request: Request, *, stop: Stop | None = None, note: Note | None = None
+    connection: Connection,
+    request: Request,
+    *,
+    stop: Stop | None = None,
+    note: Note | None = None,
+    tries: int = retry.MOST_TRIES,
 ) -> Completion:
     """Ask the model behind `connection`.
 
@@ -29,12 +34,12 @@ def complete(
     _wait_for_pause(connection, stop or _never)
     try:
         with limits.slot(connection, stop) as tick:
-            return _recorded(connection, request, tick, note or _ignore)
+            return _recorded(connection, request, tick, note or _ignore, tries)
     except TransportError as error:
         raise adapters.provider_error(error) from error
 
 
-def _recorded(connection: Connection, request: Request, tick: Stop, note: Note) -> Completion:
+def _recorded(connection: Connection, request: Request, tick: Stop, note: Note, most: int) -> Completion:
     call = ledger.begin(connection, request)
     started = time.monotonic()
     tries = 0
@@ -51,7 +56,7 @@ def _recorded(connection: Connection, request: Request, tick: Stop, note: Note) 
             raise
 
     try:
-        reply = retry.with_retries(attempt, stop=tick, note=note)
+        reply = retry.with_retries(attempt, stop=tick, note=note, most=most)
     except ProviderError as error:
         error.usage = ledger.add(spent)
         ledger.fail(call, connection, error, seconds=time.monotonic() - started, tries=tries)

@@ -17,14 +17,15 @@ from providers.base import Note, ProviderError, Stop
 
 PATIENCE = 20.0
 BACKOFF = (1.0, 3.0, 8.0)
+MOST_TRIES = len(BACKOFF) + 1
 LONGEST_PAUSE = 24 * 3600.0
 SLICE = 0.25
 T = TypeVar("T")
 
 
-def with_retries(attempt: Callable[[int], T], *, stop: Stop, note: Note) -> T:
+def with_retries(attempt: Callable[[int], T], *, stop: Stop, note: Note, most: int = MOST_TRIES) -> T:
     """Call `attempt(number of earlier tries)` until it succeeds or its error is not worth another try."""
-    for tries, backoff in enumerate((*BACKOFF, None)):
+    for tries, backoff in enumerate((*BACKOFF[: most - 1], None)):
         try:
             return attempt(tries)
         except ProviderError as error:

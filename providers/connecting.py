@@ -1,0 +1,141 @@
+"""Verbs on connections: add, change, choose as default, remove; keys go in and never come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from providers import adapters, network, vault
+from providers.base import Stop
+from providers.base_url import clean_base_url
+from providers.catalogue import PRESETS, Preset
+from providers.local_server import CONTEXT_TOKENS
+from providers.models import Connection, ModelListing
+
+LONGEST_KEY = 4000
+
+
+class ConnectionProblem(Exception):
+    """A connection cannot be like this: `field` names what is wrong, the message is a finished sentence."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a person typed for a connection. An empty `key` leaves the stored one as it is."""
+
+    preset: str
+    name: str = ""
+    base_url: str = ""
+    key: str = ""
+    model: str = ""
+    more: dict[str, Any] | None = None
+
+
+def add_connection(user: User, wish: Wish, *, is_default: bool | None = None) -> Connection:
+    """Make a connection. The first one becomes the default unless `is_default` says otherwise."""
+    preset = _preset(wish.preset)
+    connection = Connection(owner=user, preset=preset.key)
+    _apply(connection, preset, wish)
+    if preset.reach == "builtin":
+        connection.max_parallel = 1
+        connection.context_tokens = connection.context_tokens or CONTEXT_TOKENS
+    with transaction.atomic():
+        others = Connection.objects.for_user(user)
+        wants_default = is_default if is_default is not None else not others.filter(is_default=True).exists()
+        if wants_default:
+            others.filter(is_default=True).update(is_default=False)
+        connection.is_default = wants_default
+        connection.save(force_insert=True)
+    return connection
+
+
+def change_connection(connection: Connection, wish: Wish) -> Connection:
+    """Change a connection. Another address makes CharMem forget the key, unless a new one comes with it (§9.8)."""
+    _apply(connection, _preset(connection.preset), wish)
+    connection.save()
+    return connection
+
+
+def set_key(connection: Connection, key: str) -> None:
+    """Seal a key into the row (not saved yet); "" forgets it."""
+    key = key.strip()
+    if len(key) > LONGEST_KEY or any(ord(c) < 33 or ord(c) > 126 for c in key):
+        raise ConnectionProblem("key", _("A key is one word of plain characters; please copy it again."))
+    connection.key_sealed = vault.seal(key, owner_id=connection.owner_id, row_id=connection.pk)
+    connection.key_hint = vault.hint_of(key)
+
+
+def make_default(connection: Connection) -> None:
+    """This one does everything from now on."""
+    with transaction.atomic():
+        rows = Connection.objects.for_user(connection.owner)
+        rows.filter(is_default=True).exclude(pk=connection.pk).update(is_default=False)
+        rows.filter(pk=connection.pk).update(is_default=True)
+    connection.is_default = True
+
+
+def delete_connection(connection: Connection) -> None:
+    """Remove a connection with its key. The ledger keeps its rows; another connection becomes the default."""
+    user, was_default = connection.owner, connection.is_default
+    with transaction.atomic():
+        connection.delete()
+        heir = Connection.objects.for_user(user).order_by("created_at").first() if was_default else None
+        if heir is not None:
+            Connection.objects.for_user(user).filter(pk=heir.pk).update(is_default=True)
+
+
+def refresh_listing(connection: Connection, stop: Stop | None = None) -> list[str]:
+    """Ask the server for its models and keep the list. Raises ProviderError."""
+    found = adapters.fetch_models(connection, stop)
+    listing = ModelListing.objects.for_user(connection.owner).filter(connection=connection)
+    if listing.exists():
+        listing.get().delete()
+    ModelListing.objects.create(connection=connection, models_json=found)
+    return found
+
+
+def listed_models(connection: Connection) -> list[str]:
+    """The kept list; empty when the server was never asked."""
+    listing = ModelListing.objects.for_user(connection.owner).filter(connection=connection).first()
+    return [str(name) for name in listing.models_json] if listing else []
+
+
+def _preset(key: str) -> Preset:
+    if key not in PRESETS:
+        raise ConnectionProblem("preset", _("There is no kind of connection called “%(key)s”.") % {"key": key[:40]})
+    return PRESETS[key]
+
+
+def _apply(connection: Connection, preset: Preset, wish: Wish) -> None:
+    connection.name = wish.name.strip() or str(preset.label)
+    before = connection.base_url
+    connection.base_url = _address(connection.owner, preset, wish.base_url)
+    if before and connection.base_url != before:
+        set_key(connection, "")
+    if wish.key:
+        set_key(connection, wish.key)
+    connection.model = wish.model.strip() or connection.model or preset.default_model
+    for name, value in (wish.more or {}).items():
+        setattr(connection, name, value)
+
+
+def _address(user: User, preset: Preset, typed: str) -> str:
+    """The cleaned and allowed address; a hosted preset's own one whatever was typed."""
+    if not preset.address_is_typed:
+        return preset.base_url
+    url = clean_base_url(typed, scheme="http" if preset.reach == "local" else "https")
+    if not url:
+        raise ConnectionProblem("base_url", _("Enter the address of the server."))
+    reason = network.refusal(url, network.policy_for(user), preset.reach)
+    if reason:
+        raise ConnectionProblem("base_url", reason)
+    return url

@@ -1,0 +1,41 @@
+"""Looks whether a model server answers on this computer's usual ports. Quick, in parallel, inside the network policy."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from accounts.models import User
+from providers import network, openai_compatible, transport
+from providers.catalogue import LOCAL_PORTS, LocalPort
+from providers.network import Policy
+
+MOST_SECONDS = 1.2
+
+
+@dataclass(frozen=True)
+class Found:
+    """A server that answered with a list of models; `preset` is the catalogue's key for a connection to it."""
+
+    preset: str
+    label: str
+    base_url: str
+    models: list[str]
+
+
+def discover_local(user: User, ports: tuple[LocalPort, ...] = LOCAL_PORTS) -> list[Found]:
+    """Servers in the order of `ports`; empty when this person may not reach this computer's own address."""
+    policy = network.policy_for(user)
+    with ThreadPoolExecutor(max_workers=max(1, len(ports)), thread_name_prefix="discover") as pool:
+        answers = list(pool.map(lambda port: _ask(port, policy), ports))
+    return [found for found in answers if found is not None]
+
+
+def _ask(port: LocalPort, policy: Policy) -> Found | None:
+    try:
+        with transport.open_client(port.base_url, policy, reach="local") as client:
+            answer = client.get(openai_compatible.MODELS_PATH, idle=MOST_SECONDS, total=MOST_SECONDS)
+        models = openai_compatible.model_ids(answer.json()) if answer.status == 200 else []
+    except (transport.TransportError, ValueError):
+        return None
+    return Found("local", port.label, port.base_url, models) if models else None

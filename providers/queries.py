@@ -1,0 +1,135 @@
+"""Reads of connections and the ledger, person first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Avg, Count, F, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce, TruncDate
+from django.utils import timezone
+
+from accounts.models import User
+from jobs.models import Job
+from providers.catalogue import PRESETS
+from providers.ledger import UNFINISHED
+from providers.models import Call, Connection
+
+TOKENS = Coalesce(F("prompt_tokens"), 0) + Coalesce(F("completion_tokens"), 0)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Calls, tokens and money of one person since a moment. `cost` is None while no call had a known price."""
+
+    calls: int
+    failed: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: Decimal | None
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of the spending: of one day, purpose or connection."""
+
+    label: Any
+    calls: int
+    tokens: int
+    cost: Decimal | None
+
+
+def connections(user: User) -> QuerySet[Connection]:
+    """A person's connections, the default one first, then by name."""
+    return Connection.objects.for_user(user).order_by("-is_default", "name", "created_at")
+
+
+def default_connection(user: User) -> Connection | None:
+    """The connection that does everything unless another one is named: the default, else the oldest usable one."""
+    rows = Connection.objects.for_user(user).filter(preset__in=list(PRESETS))
+    return rows.order_by("-is_default", "created_at").first()
+
+
+def calls(user: User, since: datetime | None = None) -> QuerySet[Call]:
+    """Ledger rows, newest first."""
+    rows = Call.objects.for_user(user).order_by("-started_at")
+    return rows.filter(started_at__gte=since) if since else rows
+
+
+def start_of_today() -> datetime:
+    """Midnight in the time zone of the person who looks."""
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def spending(user: User, since: datetime) -> Spending:
+    """Sums since `since`."""
+    sums = calls(user, since).aggregate(
+        n=Count("pk"),
+        bad=Count("pk", filter=~Q(error_type="") & ~Q(error_type=UNFINISHED)),
+        prompt=Sum("prompt_tokens"),
+        completion=Sum("completion_tokens"),
+        money=Sum("cost"),
+    )
+    return Spending(sums["n"], sums["bad"], sums["prompt"] or 0, sums["completion"] or 0, sums["money"])
+
+
+def by_day(user: User, days: int = 30) -> list[Share]:
+    """One share for each of the last `days` days, oldest first, also for days without a call."""
+    today = timezone.localdate()
+    first = today - timedelta(days=days - 1)
+    since = start_of_today() - timedelta(days=days - 1)
+    rows = _shares(calls(user, since).annotate(day=TruncDate("started_at")), "day")
+    found: dict[date, Share] = {share.label: share for share in rows}
+    every_day = (first + timedelta(days=n) for n in range(days))
+    return [found.get(day) or Share(day, 0, 0, None) for day in every_day]
+
+
+def by_purpose(user: User, since: datetime) -> list[Share]:
+    """Shares by what the calls were for, most calls first."""
+    return _shares(calls(user, since), "purpose")
+
+
+def by_connection(user: User, since: datetime) -> list[Share]:
+    """Shares by connection name, most calls first; connections that are gone keep theirs."""
+    return _shares(calls(user, since), "connection_name")
+
+
+def answer_times(user: User, since: datetime) -> dict[Any, tuple[float | None, Decimal | None]]:
+    """Mean seconds of good answers and money, for each connection id."""
+    good = Q(error_type="")
+    rows = calls(user, since).order_by().values("connection_id")
+    rows = rows.annotate(mean=Avg("seconds", filter=good), money=Sum("cost"))
+    return {row["connection_id"]: (row["mean"], row["money"]) for row in rows}
+
+
+def calls_of_job(job: Job) -> tuple[Spending, list[Call]]:
+    """Sums and the newest calls of a job that the caller holds."""
+    rows = job.calls.order_by("-started_at")
+    sums = rows.aggregate(
+        n=Count("pk"),
+        bad=Count("pk", filter=~Q(error_type="") & ~Q(error_type=UNFINISHED)),
+        prompt=Sum("prompt_tokens"),
+        completion=Sum("completion_tokens"),
+        money=Sum("cost"),
+    )
+    total = Spending(sums["n"], sums["bad"], sums["prompt"] or 0, sums["completion"] or 0, sums["money"])
+    return total, list(rows[:20])
+
+
+def costs_of_jobs(job_ids: Iterable[Any], user: User) -> dict[Any, tuple[int, Decimal | None]]:
+    """Calls and money for each job id that had any: one query."""
+    rows = Call.objects.for_user(user).filter(job__in=list(job_ids)).order_by().values("job_id")
+    found = rows.annotate(n=Count("pk"), money=Sum("cost"))
+    return {row["job_id"]: (row["n"], row["money"]) for row in found}
+
+
+def _shares(rows: QuerySet[Call], by: str) -> list[Share]:
+    grouped = rows.order_by().values(by).annotate(n=Count("pk"), tokens=Sum(TOKENS), money=Sum("cost"))
+    return [Share(row[by], row["n"], row["tokens"] or 0, row["money"]) for row in grouped.order_by("-n", by)]
