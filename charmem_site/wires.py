@@ -6,6 +6,7 @@ from __future__ import annotations
 def connect() -> None:
     """Attach every listener. Called once when Django is ready."""
     _tell_the_people_pages()
+    _carry_news_from_sillytavern()
 
 
 def _tell_the_people_pages() -> None:
@@ -15,3 +16,12 @@ def _tell_the_people_pages() -> None:
 
     registries.people_facts.extend(people_facts.FACTS)
     registries.removals.extend(account_removal.REMOVALS)
+
+
+def _carry_news_from_sillytavern() -> None:
+    """Memory files that were edited outside, and files whose Data Bank copy is behind after a pass."""
+    from memories import outside_text, write_back
+    from sync import events
+
+    events.databank_text_found.connect(outside_text.hear)
+    events.pass_finished.connect(write_back.sweep)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -38,7 +39,7 @@ def schedule(file: MemoryFile) -> Job:
         file.owner,
         KIND,
         key=key_of(file.pk),
-        subject=f"file:{file.pk}",
+        subject=f"character:{file.character_id}",
         label=file.name,
         params={"file": str(file.pk)},
     )
@@ -163,4 +164,11 @@ def _needs_work(file: MemoryFile, tried: set[str], can_build: bool) -> bool:
     return not is_tried or attachment.index_state == Attachment.Index.CURRENT
 
 
-KIND_OF_JOB = JobKind(kind=KIND, title=_("Update the Data Bank"), run=run)
+def page_of(job: Job) -> str:
+    """The character whose file it is."""
+    return reverse("memories:character", args=[job.subject.partition(":")[2]])
+
+
+def job_kind() -> JobKind:
+    """How jobs/registry.py knows this work."""
+    return JobKind(kind=KIND, title=_("Update the Data Bank"), run=run, page=page_of)
