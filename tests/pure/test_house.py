@@ -1,0 +1,210 @@
+"""The rules of the house that no linter knows: arrows in relations and addresses, pure modules, sizes, tidy text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+ROOT = Path(__file__).resolve().parents[2]
+# Each room may know those below it. memories and compaction stand side by side and do not know each other.
+FLOORS = [
+    {"charmem_site"},
+    {"companion"},
+    {"memories", "compaction"},
+    {"sync"},
+    {"providers"},
+    {"jobs"},
+    {"accounts"},
+]
+ROOMS = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+PURE = [
+    "compaction/forecast.py",
+    "compaction/levels.py",
+    "compaction/plan.py",
+    "compaction/render.py",
+    "jobs/events.py",
+    "jobs/redaction.py",
+    "jobs/registry.py",
+    "memories/answer.py",
+    "memories/blocks.py",
+    "memories/editor.py",
+    "memories/formats.py",
+    "memories/quality.py",
+    "memories/similarity.py",
+    "memories/templating.py",
+    "memories/transcript.py",
+    "providers/base.py",
+    "providers/reasoning.py",
+    "providers/tokens.py",
+]
+IMPURE_TAVERN = {"server.py"}
+UNCLEAN = {"django", "httpx", "celery"}
+CELERY_FILES = {"charmem_site/celery.py", "jobs/tasks.py", "charmem_site/management/commands/worker.py"}
+HTTPX_FILES = {"providers/transport.py"}
+LONGEST_FILE = 400
+MARKS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+MACHINE = re.compile(
+    r"(?<![\w.])/(wo" + r"rk|ro" + r"ot|opt/pypi|tmp/st-install)\b|registry\.np" + r"mjs|pypi\.o" + r"rg"
+)
+OTHER_PEOPLES = ("tests/data/", "static/vendor/", "sync/sample_story/")
+SKIPPED_FOLDERS = {".venv", ".git", "node_modules", "data", "build", "__pycache__", "migrations", "locale"}
+
+
+def _files(*suffixes: str) -> Iterator[Path]:
+    """The project's own files with these endings."""
+    for path in sorted(ROOT.rglob("*")):
+        inside = path.relative_to(ROOT)
+        hidden = any(part in SKIPPED_FOLDERS or (part.startswith(".") and part != ".ci") for part in inside.parts)
+        if path.suffix in suffixes and path.is_file() and not hidden and not str(inside).startswith(OTHER_PEOPLES):
+            yield path
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _may_know(room: str, other: str) -> bool:
+    return room == other or ROOMS[room] < ROOMS[other]
+
+
+def _room_of_template(path: Path) -> str:
+    """Templates of a room lie in its folder; all others, with the frame and the components, belong to charmem_site."""
+    folder = path.relative_to(ROOT).parts[-2]
+    return folder if folder in ROOMS else "charmem_site"
+
+
+def _imports(path: Path) -> set[str]:
+    """Dotted names that a file imports when it runs; imports for the type checker alone are left out."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def _own_module(name: str) -> Path | None:
+    """The file of a dotted name when it is one of ours."""
+    path = ROOT / name.replace(".", "/")
+    if path.with_suffix(".py").is_file():
+        return path.with_suffix(".py")
+    return path / "__init__.py" if (path / "__init__.py").is_file() else None
+
+
+def _reach(path: Path, seen: set[Path]) -> set[str]:
+    """First names of all packages that importing a file brings in through our own modules."""
+    if path in seen:
+        return set()
+    seen.add(path)
+    reached = set()
+    for name in _imports(path):
+        own = _own_module(name)
+        reached |= _reach(own, seen) if own else {name.partition(".")[0]}
+    return reached
+
+
+def _pure_files() -> list[str]:
+    tavern = (ROOT / "sync" / "tavern").glob("*.py")
+    return [name for name in PURE if (ROOT / name).exists()] + sorted(
+        _name(path) for path in tavern if path.name not in IMPURE_TAVERN
+    )
+
+
+def test_relations_point_down() -> None:
+    wrong = [
+        f"{model._meta.label}.{field.name} → {field.related_model._meta.label}"
+        for model in apps.get_models()
+        if model._meta.app_label in ROOMS
+        for field in model._meta.get_fields()
+        if field.is_relation and field.concrete and field.related_model._meta.app_label in ROOMS
+        if not _may_know(model._meta.app_label, field.related_model._meta.app_label)
+    ]
+    assert wrong == []
+
+
+def test_addresses_in_templates_point_down() -> None:
+    wrong = [
+        f"{_name(path)}: {room}"
+        for path in _files(".html")
+        for room in re.findall(r"{%\s*url\s+[\"'](\w+):", path.read_text("utf-8"))
+        if not _may_know(_room_of_template(path), room)
+    ]
+    assert wrong == []
+
+
+def test_templates_borrow_only_from_below_and_from_the_frame() -> None:
+    wrong = [
+        f"{_name(path)}: {room}"
+        for path in _files(".html")
+        for room in re.findall(r"{%\s*(?:include|extends)\s+[\"'](\w+)/", path.read_text("utf-8"))
+        if room in ROOMS and not _may_know(_room_of_template(path), room)
+    ]
+    assert wrong == []
+
+
+def test_addresses_in_code_point_down() -> None:
+    wrong = [
+        f"{_name(path)}: {room}"
+        for path in _files(".py")
+        if (own := path.relative_to(ROOT).parts[0]) in ROOMS
+        for room in re.findall(r"\b(?:reverse|reverse_lazy|redirect)\(\s*[\"'](\w+):", path.read_text("utf-8"))
+        if not _may_know(own, room)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", _pure_files())
+def test_pure_modules_know_neither_django_nor_network_nor_queue(name: str) -> None:
+    assert _reach(ROOT / name, set()) & UNCLEAN == set()
+
+
+@pytest.mark.parametrize(("package", "allowed"), [("celery", CELERY_FILES), ("httpx", HTTPX_FILES)])
+def test_heavy_packages_are_imported_in_their_own_files_only(package: str, allowed: set[str]) -> None:
+    importers = {
+        _name(path)
+        for path in _files(".py")
+        if not _name(path).startswith("tests/") and package in {name.partition(".")[0] for name in _imports(path)}
+    }
+    assert importers <= allowed
+
+
+def test_no_file_is_longer_than_the_alarm() -> None:
+    long = [
+        f"{_name(path)}: {lines}"
+        for path in _files(".py", ".js", ".css", ".html")
+        if not _name(path).startswith("tests/")
+        if (lines := path.read_text("utf-8").count("\n")) > LONGEST_FILE
+    ]
+    assert long == []
+
+
+def test_nothing_is_left_to_be_done_later_and_no_machine_is_named() -> None:
+    named = [
+        f"{_name(path)}:{number}: {line.strip()[:80]}"
+        for path in _files(".py", ".js", ".css", ".html", ".md", ".toml", ".yml", ".lock", ".json", ".sh", "")
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if MARKS.search(line) or MACHINE.search(line)
+    ]
+    assert named == []
+
+
+def test_pages_carry_no_inline_script_or_style() -> None:
+    inline = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\sstyle=|\shx-on|\son[a-z]+=", re.IGNORECASE)
+    data_block = re.compile(r"<script[^>]*type=\"(application/json|text/x-template)\"", re.IGNORECASE)
+    wrong = [
+        f"{_name(path)}: {found.group().strip()}"
+        for path in _files(".html")
+        for found in inline.finditer(path.read_text("utf-8"))
+        if not data_block.match(found.group())
+    ]
+    assert wrong == []
