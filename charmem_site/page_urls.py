@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from charmem_site import views
+from charmem_site import help as guide, views
 
 app_name = "charmem_site"
 urlpatterns = [
     path("frame/live/", views.live, name="frame_live"),
     path("more/", views.more, name="more"),
+    path("help/", guide.contents, name="help"),
+    path("help/<slug:topic>/", guide.chapter, name="help_chapter"),
+    path("about/", guide.about, name="about"),
 ]
