@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories import memory_file
-from memories.blocks import timestamp
+from memories.blocks import is_topic, timestamp
 from memories.file_editor import Editor
 from memories.local_time import local_now
 from memories.models import Memory, MemoryBlock, MemoryFile, Revision
+from sync.models import Character
 
 
 def edit_memory(user: User, memory: Memory, text: str, *, expected_version: int | None = None) -> Revision | None:
@@ -45,14 +46,21 @@ def delete_memory(user: User, memory: Memory, *, expected_version: int | None = 
 
 
 def add_block(
-    user: User, file: MemoryFile, label: str, bullets: Sequence[str], *, expected_version: int | None = None
+    user: User,
+    subject: Character | MemoryFile,
+    topic: str,
+    bullets: Sequence[str],
+    *,
+    expected_version: int | None = None,
 ) -> Revision | None:
-    """Add a block that the person wrote."""
+    """Add a block that the person wrote to a character's file (or to this file); its topic becomes the first bullet."""
+    file = subject if isinstance(subject, MemoryFile) else memory_file.file_for(subject)
     if not any(bullet.strip() for bullet in bullets):
         raise ValueError(_("A memory needs some text."))
+    tag = [] if is_topic(bullets[0]) else [topic if is_topic(topic) else f"[{file.character.name} — {topic.strip()}]"]
     with _change(user, file, _("Block added"), expected_version) as editor:
         date = timestamp(local_now(user, timezone.now()))
-        editor.add_block(label, bullets, date=date, origin=MemoryBlock.Origin.WRITTEN)
+        editor.add_block(topic, [*tag, *bullets], date=date, origin=MemoryBlock.Origin.WRITTEN)
     return _made(editor)
 
 
@@ -71,11 +79,28 @@ def delete_block(user: User, block: MemoryBlock, *, expected_version: int | None
 
 
 def reorder(
+    user: User, block: MemoryBlock, memory_ids: Sequence[uuid.UUID | str], *, expected_version: int | None = None
+) -> Revision | None:
+    """Put the memories of one block into this order; those not named (topic tags) keep their place in front."""
+    with _change(user, block.file, _("Memories reordered"), expected_version) as editor:
+        editor.order_memories(block.pk, memory_ids)
+    return _made(editor)
+
+
+def reorder_blocks(
     user: User, file: MemoryFile, block_ids: Sequence[uuid.UUID | str], *, expected_version: int | None = None
 ) -> Revision | None:
-    """Put the blocks into this order."""
+    """Put the blocks into this order, oldest first as in the file."""
     with _change(user, file, _("Blocks reordered"), expected_version) as editor:
         editor.order_blocks(block_ids)
+    return _made(editor)
+
+
+def move_block(user: User, block: MemoryBlock, step: int, *, expected_version: int | None = None) -> Revision | None:
+    """Move a block by `step` places on the page, which shows the newest first: -1 is up, later in the file."""
+    with _change(user, block.file, _("Block moved"), expected_version) as editor:
+        place = next(n for n, one in enumerate(editor.blocks) if one.pk == block.pk)
+        editor.move_block(block.pk, max(0, place - step))
     return _made(editor)
 
 

@@ -149,6 +149,15 @@ class Editor:
         places = {str(block_id): place for place, block_id in enumerate(block_ids)}
         self._order_blocks(sorted(self.blocks, key=lambda block: places.get(str(block.pk), len(places))))
 
+    def order_memories(self, block_id: uuid.UUID | str, memory_ids: Sequence[uuid.UUID | str]) -> None:
+        """Put a block's bullets into this order; bullets that are not named come first in their old order."""
+        places = {str(memory_id): place for place, memory_id in enumerate(memory_ids)}
+        present = list(self.block(block_id).memories.all())
+        wanted = sorted(present, key=lambda memory: places.get(str(memory.pk), -1))
+        if [memory.pk for memory in wanted] != [memory.pk for memory in present]:
+            self._renumber(wanted)
+            self._count()
+
     def move_memory(self, memory_id: uuid.UUID | str, block_id: uuid.UUID | str, position: int) -> None:
         """Put a bullet into a block at `position` (0 = first); its former block goes when it becomes empty."""
         memory = self.memory(memory_id)

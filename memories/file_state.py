@@ -119,8 +119,10 @@ def _restore_births(
     file: MemoryFile, blocks: list[MemoryBlock], memories: list[Memory], births: dict[str, str]
 ) -> None:
     """Creation times are automatic on insert, so they are put back afterwards."""
-    for row in (*blocks, *memories):
-        row.created_at = datetime.fromisoformat(births[str(row.pk)])
+    for block in blocks:
+        block.created_at = datetime.fromisoformat(births[str(block.pk)])
+    for memory in memories:
+        memory.created_at = datetime.fromisoformat(births[str(memory.pk)])
     file.blocks.all().bulk_update(blocks, ["created_at"], batch_size=200)
     Memory.objects.for_user(file.owner).bulk_update(memories, ["created_at"], batch_size=200)
 

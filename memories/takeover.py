@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -94,7 +95,7 @@ def _new_block(editor: Editor, block: Block) -> MemoryBlock:
     )
 
 
-def _fill(editor: Editor, document: Document, rows: list[MemoryBlock], pool: _Pool) -> set[object]:
+def _fill(editor: Editor, document: Document, rows: list[MemoryBlock], pool: _Pool) -> set[uuid.UUID]:
     """Give every line its row, exact matches everywhere before similar ones; returns the ids in use."""
     claims: dict[tuple[int, int], Memory | None] = {}
     for find in (pool.exact, pool.similar):
@@ -102,7 +103,7 @@ def _fill(editor: Editor, document: Document, rows: list[MemoryBlock], pool: _Po
             for place, text in enumerate(block.bullets):
                 if claims.get((number, place)) is None:
                     claims[number, place] = find(text, rows[number])
-    kept: set[object] = set()
+    kept: set[uuid.UUID] = set()
     for number, block in enumerate(document.blocks):
         row = rows[number]
         row.order, row.label, row.date = number, block.chat, block.date
@@ -115,6 +116,6 @@ def _fill(editor: Editor, document: Document, rows: list[MemoryBlock], pool: _Po
     return kept
 
 
-def _remove_leftovers(editor: Editor, rows: list[MemoryBlock], kept: set[object]) -> None:
+def _remove_leftovers(editor: Editor, rows: list[MemoryBlock], kept: set[uuid.UUID]) -> None:
     Memory.objects.for_user(editor.file.owner).filter(block__file=editor.file).exclude(pk__in=kept).delete()
     editor.file.blocks.exclude(pk__in=[row.pk for row in rows]).delete()

@@ -1,0 +1,47 @@
+"""Texts that go to language models, one file each, with the version that a memory remembers it was made by (pure)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+EXAMPLE = re.compile(r"<(bad|good)>([\s\S]*?)</\1>")
+
+
+@dataclass(frozen=True)
+class PromptText:
+    """One prompt: its name, its version, its text with `{{placeholders}}`."""
+
+    name: str
+    version: str
+    text: str
+
+    @property
+    def examples(self) -> frozenset[str]:
+        """Bullets of the worked examples: a model that gives them back has remembered nothing."""
+        lines = (line.strip() for match in EXAMPLE.finditer(self.text) for line in match[2].split("\n"))
+        return frozenset(line[2:] for line in lines if line.startswith("- ")) | {"[topic]", "topic", "fact"}
+
+
+VERSIONS = {"extraction": "1.0", "extraction_group": "1.0"}
+
+
+@cache
+def prompt_text(name: str) -> PromptText:
+    """The prompt called `name` (a file of this folder)."""
+    return PromptText(name, VERSIONS[name], (FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip())
+
+
+@cache
+def system_text() -> str:
+    """The one-line role that goes in front of every extraction."""
+    return (FOLDER / "system.txt").read_text(encoding="utf-8").strip()
+
+
+@cache
+def grammar() -> str:
+    """GBNF that holds a small local model to one block of one topic and one to five facts."""
+    return (FOLDER / "grammar.gbnf").read_text(encoding="utf-8")

@@ -1,0 +1,105 @@
+"""The prompt of one extraction call: bounded sections of card, known memories and numbered messages (pure).
+
+Budget, in tokens: context window − answer − fixed text, of which the card may take a fifth and the known memories a
+quarter; the rest is for messages. Known memories are the newest ones and those closest to the messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memories.evidence import terms
+from memories.prompts import prompt_text, system_text
+from memories.templating import substitute
+from memories.transcript import Line, join_lines, plain_lines, shorten
+
+Measure = Callable[[str], int]
+USUAL_CONTEXT = 16_384  # tokens, when a connection does not say; every current model has at least this
+CARD_SHARE, CARD_MOST = 0.2, 2_000
+MEMORY_SHARE, MEMORY_MOST = 0.25, 3_000
+LEAST_MESSAGES = 200
+NEWEST = 12
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Tokens for each section of one prompt."""
+
+    card: int
+    memories: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What goes to the model, and what a memory keeps of it."""
+
+    system: str
+    user: str
+    version: str
+    examples: frozenset[str]
+
+
+def budget(*, context: int | None, answer: int, measure: Measure, name: str = "extraction") -> Budget:
+    """How a context window is shared out; a very small one leaves at least a little for messages."""
+    free = (context or USUAL_CONTEXT) - answer - measure(prompt_text(name).text) - measure(system_text()) - 64
+    card = max(0, min(CARD_MOST, int(free * CARD_SHARE)))
+    memories = max(0, min(MEMORY_MOST, int(free * MEMORY_SHARE)))
+    return Budget(card, memories, max(LEAST_MESSAGES, free - card - memories))
+
+
+def build(
+    *,
+    character: str,
+    card: str,
+    known: Sequence[str],
+    lines: Sequence[Line],
+    sizes: Budget,
+    seed: str,
+    measure: Measure,
+    participants: Sequence[str] = (),
+) -> Prompt:
+    """The prompt for one chunk. `seed` (the job's id) makes the marker; with `participants` it is a group's prompt."""
+    text = prompt_text("extraction_group" if participants else "extraction")
+    messages = join_lines(lines)
+    values = {
+        "charName": " ".join(character.split()) or "the character",
+        "charCard": shorten(card, sizes.card, measure) if card.strip() else "",
+        "existingMemories": choose_known(known, plain_lines(lines), sizes.memories, measure),
+        "recentMessages": messages,
+        "participants": "\n".join(participants),
+    }
+    values["mark"] = marker(seed, "\n".join(values.values()))
+    return Prompt(system_text(), substitute(text.text, values), f"{text.name} {text.version}", text.examples)
+
+
+def marker(seed: str, material: str) -> str:
+    """A code for the section lines that the material cannot contain: nobody who wrote it could know the seed."""
+    for attempt in range(1000):
+        code = hashlib.sha256(f"{seed}/{attempt}".encode()).hexdigest()[:10]
+        if code not in material:
+            return code
+    raise ValueError("no marker is free")
+
+
+def choose_known(known: Sequence[str], messages: str, limit: int, measure: Measure) -> str:
+    """Known memories as bullets within `limit` tokens, in file order: the newest, then those that share most words."""
+    wanted = terms(messages)
+    newest = set(range(max(0, len(known) - NEWEST), len(known)))
+
+    def closeness(place: int) -> float:
+        own = terms(known[place])
+        return sum(1 for word in own if word in wanted) / max(1, len(own)) ** 0.5
+
+    first = sorted(newest, reverse=True)
+    others = sorted(set(range(len(known))) - newest, key=lambda place: (-closeness(place), -place))
+    chosen: list[int] = []
+    used = 0
+    for place in (*first, *others):
+        used += measure(known[place]) + 2
+        if used > limit:
+            break
+        chosen.append(place)
+    return "\n".join(f"- {known[place]}" for place in sorted(chosen))

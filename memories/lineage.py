@@ -1,0 +1,31 @@
+"""Chats of one family share their beginning: what was read in one need not be read again in another (pure)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TypeVar
+
+C = TypeVar("C", bound=Hashable)
+
+
+def shared_prefixes(chat: C, forks: Iterable[tuple[C, C | None, int | None]]) -> Mapping[C, int]:
+    """For each relative of `chat`: the last message number that both have in common.
+
+    `forks` lists (chat, parent, last number shared with the parent). Along a way through the family the smallest
+    number counts.
+    """
+    near: dict[C, list[tuple[C, int]]] = defaultdict(list)
+    for child, parent, fork in forks:
+        if parent is not None and fork is not None:
+            near[child].append((parent, fork))
+            near[parent].append((child, fork))
+    reach: dict[C, int] = {}
+    ways = [(other, fork) for other, fork in near[chat]]
+    while ways:
+        other, shared = ways.pop()
+        if other == chat or reach.get(other, -1) >= shared:
+            continue
+        reach[other] = shared
+        ways += [(further, min(shared, fork)) for further, fork in near[other]]
+    return reach

@@ -1,0 +1,103 @@
+"""What of a chat has been read, by identity instead of position (pure; architecture, Watermark).
+
+Messages are compared through marks. A message with a date of its own is known by its identity, whatever was deleted
+or inserted around it. Messages that share role and date (old chats have none, or minutes only) are aligned by their
+content: an equal number of changed ones in the same place was edited, anything else is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+TAIL = 20
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One message as reading remembers it: identity, short content hash, short hash of role and date ("" = no date)."""
+
+    identity: str
+    content: str
+    group: str
+
+    @classmethod
+    def of(cls, identity: str, content: str, role: str, raw_date: str) -> Mark:
+        group = hashlib.sha256(f"{role}\n{raw_date}".encode("utf-8", "replace")).hexdigest()[:8]
+        return cls(identity, content[:12], group if raw_date else f"{role[:1]}-")
+
+    @property
+    def is_dated(self) -> bool:
+        return not self.group.endswith("-")
+
+    def pack(self) -> list[str]:
+        return [self.identity, self.content, self.group]
+
+    @classmethod
+    def unpack(cls, packed: Sequence[str]) -> Mark:
+        return cls(*packed)
+
+
+def unread(messages: Sequence[Mark], read: Iterable[Mark]) -> list[int]:
+    """Positions in `messages` that were not read yet; `read` lists marks in the order of reading."""
+    known = list({mark.identity: mark for mark in read}.values())
+    identities = {mark.identity for mark in known}
+    places: dict[str, list[int]] = defaultdict(list)
+    for position, mark in enumerate(messages):
+        places[mark.group].append(position)
+    read_by_group: dict[str, list[Mark]] = defaultdict(list)
+    for mark in known:
+        read_by_group[mark.group].append(mark)
+    fresh: list[int] = []
+    for group, positions in places.items():
+        if len(positions) == 1 and messages[positions[0]].is_dated:
+            fresh += [p for p in positions if messages[p].identity not in identities]
+        else:
+            fresh += _unread_equals(messages, positions, read_by_group[group])
+    return sorted(fresh)
+
+
+def _unread_equals(messages: Sequence[Mark], positions: list[int], read: list[Mark]) -> list[int]:
+    """Among messages of the same role and date: those that no read message stands for."""
+    if not read:
+        return positions
+    now = [messages[position].content for position in positions]
+    then = [mark.content for mark in read]
+    fresh: list[int] = []
+    for kind, a, b, c, d in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
+        is_edit = kind == "replace" and b - a == d - c
+        # Without dates, a changed end may as well be a new message: reading twice is better than losing it.
+        at_the_end = d == len(now) and not messages[positions[0]].is_dated
+        if kind == "insert" or (kind == "replace" and (not is_edit or at_the_end)):
+            fresh += positions[c:d]
+    return fresh
+
+
+def find_position(tail: Sequence[str], identities: Sequence[str]) -> int:
+    """Where reading stands: the position of the newest identity of `tail` (newest last) that is still there.
+
+    -1 when none of them is: deletions, insertions and renames do not move it, only losing all of the tail does.
+    """
+    places = {identity: position for position, identity in enumerate(identities)}
+    return next((places[one] for one in reversed(tail) if one in places), -1)
+
+
+def tail_of(identities: Sequence[str], position: int) -> list[str]:
+    """The last identities up to `position`, newest last."""
+    return list(identities[max(0, position + 1 - TAIL) : position + 1])
+
+
+def last_read(count: int, fresh: Collection[int]) -> int:
+    """The position up to which everything has been read, later unread messages left out; -1 = nothing."""
+    return min(fresh, default=count) - 1
+
+
+def chunk_key(chat: str, character: str, marks: Iterable[tuple[str, str]]) -> str:
+    """What a stretch of messages is paid for under: chat, character, identities and full contents."""
+    digest = hashlib.sha256(f"{chat}\n{character}".encode())
+    for identity, content in marks:
+        digest.update(f"\n{identity}:{content}".encode())
+    return digest.hexdigest()
