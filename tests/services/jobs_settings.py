@@ -1,0 +1,7 @@
+"""The product's settings plus the kinds of job that count their effects (tests/support/kinds.py)."""
+
+from __future__ import annotations
+
+from charmem_site.settings import *  # noqa: F403
+
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.services.counting"]  # noqa: F405
