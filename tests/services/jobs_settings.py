@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from charmem_site.settings import *  # noqa: F403
+from charmem_site.settings import *
 
-INSTALLED_APPS = [*INSTALLED_APPS, "tests.services.counting"]  # noqa: F405
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.services.counting"]
