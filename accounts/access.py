@@ -20,14 +20,14 @@ R = TypeVar("R", bound=ScopedModel)
 class PersonRequest(HttpRequest):
     """A request behind the login, with htmx's details."""
 
-    user: User  # type: ignore[assignment]
+    user: User
     htmx: HtmxDetails
 
 
 def owned(model: type[R], request: HttpRequest, **lookup: Any) -> R:
     """The row of `model` that matches `lookup` and belongs to the signed-in person; else 404, never 403."""
-    rows = model.objects.for_user(cast(User, request.user))  # type: ignore[attr-defined]
-    return cast(R, get_object_or_404(rows, **lookup))
+    rows = model.objects.for_user(cast(User, request.user))
+    return get_object_or_404(rows, **lookup)
 
 
 def admin_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

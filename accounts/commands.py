@@ -42,7 +42,7 @@ class ProductCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except CommandFailed as failure:
-            if not self._called_from_command_line:
+            if not getattr(self, "_called_from_command_line", False):
                 raise
             self._tell_failure(failure)
             sys.exit(failure.returncode)

@@ -12,6 +12,7 @@ import os
 import secrets
 import time
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -63,7 +64,7 @@ def _write(note: dict[str, object]) -> None:
     fresh.replace(path)
 
 
-def _read() -> dict[str, object] | None:
+def _read() -> dict[str, Any] | None:
     try:
         note = json.loads(_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):

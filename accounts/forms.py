@@ -27,7 +27,7 @@ CONTINENTS = (
 PASSWORD_HINT = _("10 characters or more. Four words are easier to keep than one odd one.")
 
 
-def _input(**attrs: str) -> dict[str, str]:
+def _input(**attrs: Any) -> dict[str, Any]:
     return {"class": "input", **attrs}
 
 
@@ -152,7 +152,7 @@ class InviteForm(forms.ModelForm):
         fields = ("note", "role")
         labels = {"note": _("For whom"), "role": _("Role")}
         widgets = {
-            "note": forms.TextInput(_input(autocomplete="off", placeholder=_("Ingrid"))),
+            "note": forms.TextInput(_input(autocomplete="off", autofocus="autofocus", placeholder=_("Ingrid"))),
             "role": forms.Select({"class": "input"}),
         }
 

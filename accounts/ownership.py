@@ -52,7 +52,7 @@ class ScopedQuerySet(models.QuerySet[M]):
 
     def _is_open(self) -> bool:
         # Django marks querysets of reverse managers with the row they start from.
-        return self._scope_open or bool(_open_reason.get()) or "instance" in self._hints
+        return self._scope_open or bool(_open_reason.get()) or "instance" in self._hints  # type: ignore[attr-defined]
 
     def _guard(self) -> None:
         if not self._is_open():
@@ -63,11 +63,11 @@ class ScopedQuerySet(models.QuerySet[M]):
     def _clone(self) -> Self:
         clone = super()._clone()  # type: ignore[misc]
         clone._scope_open = self._scope_open
-        return clone  # type: ignore[no-any-return]
+        return clone
 
     def _fetch_all(self) -> None:
         self._guard()
-        super()._fetch_all()  # type: ignore[misc]
+        super()._fetch_all()
 
     def iterator(self, chunk_size: int | None = None) -> Iterator[M]:
         self._guard()

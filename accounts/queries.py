@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 from django.db.models import Max
 
@@ -41,6 +43,6 @@ def person_facts(person: User) -> list[tuple[PeopleFact, str]]:
     return [(fact, found.get(person.pk, "")) for fact, found in _answers([person.pk], people_facts)]
 
 
-def _answers(ids, facts):  # type: ignore[no-untyped-def]
+def _answers(ids: Sequence[UUID], facts: list[PeopleFact]) -> list[tuple[PeopleFact, Mapping[UUID, str]]]:
     with unscoped("counts, sizes, spending and error types for the admin, nothing that a person wrote"):
         return [(fact, fact.of(ids)) for fact in facts]

@@ -22,6 +22,13 @@ class PeopleFact:
     of: Callable[[Sequence[UUID]], Mapping[UUID, str]]
     is_number: bool = False
     in_list: bool = True
+    on_phone: bool = False
+    none: Any = "–"
+
+    @property
+    def css(self) -> str:
+        """Classes of its cells: where numbers stand, and whether a narrow page keeps them."""
+        return f"{'r ' if self.is_number else ''}{'' if self.on_phone else 'hide-m'}".strip()
 
 
 @dataclass(frozen=True)

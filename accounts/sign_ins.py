@@ -7,6 +7,7 @@ from importlib import import_module
 
 from django.conf import settings
 from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.sessions.backends.base import SessionBase
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -77,10 +78,12 @@ def change_password(request: HttpRequest, person: User, password: str) -> int:
     """Set a new password, keep this session, end all others; says how many."""
     person.set_password(password)
     person.save(update_fields=["password"])
-    update_session_auth_hash(request, person)  # type: ignore[arg-type]
-    SignIn.objects.filter(pk=current_id(request) or None).update(session_key=request.session.session_key or "")
+    update_session_auth_hash(request, person)
+    if row := current_id(request):
+        SignIn.objects.filter(pk=row).update(session_key=request.session.session_key or "")
     return end_all(person, but=current_id(request))
 
 
-def _store(session_key: str):  # type: ignore[no-untyped-def]
-    return import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+def _store(session_key: str) -> SessionBase:
+    store: type[SessionBase] = import_module(settings.SESSION_ENGINE).SessionStore
+    return store(session_key)

@@ -42,7 +42,7 @@ def spending(ids: Ids) -> Texts:
 
 
 def errors(ids: Ids) -> Texts:
-    """Types of what failed in the last seven days: "Timeout 3, HTTP 401 1"."""
+    """Types of what failed in the last seven days: "Timeout ×3, HTTP 401 ×1"."""
     since = timezone.now() - ERRORS_SINCE
     found: dict[UUID, Counter[str]] = defaultdict(Counter)
     jobs = Job.objects.filter(owner__in=ids, state=Job.State.FAILED, updated_at__gte=since)
@@ -50,7 +50,7 @@ def errors(ids: Ids) -> Texts:
     for rows in (jobs, calls):
         for row in rows.values("owner", "error_type").annotate(n=Count("pk")):
             found[row["owner"]][row["error_type"] or str(_("unknown"))] += row["n"]
-    return {owner: ", ".join(f"{kind} {n}" for kind, n in kinds.most_common(5)) for owner, kinds in found.items()}
+    return {owner: ", ".join(f"{kind} ×{n}" for kind, n in kinds.most_common(5)) for owner, kinds in found.items()}
 
 
 def disk(ids: Ids) -> Texts:
@@ -68,11 +68,11 @@ def _counted(model: type[Model], owner: str) -> Any:
 
 
 FACTS = (
-    PeopleFact("folder", gettext_lazy("SillyTavern"), folders),
+    PeopleFact("folder", gettext_lazy("SillyTavern"), folders, none=gettext_lazy("no folder yet")),
     PeopleFact("characters", gettext_lazy("Characters"), _counted(Character, "tavern__owner"), True, in_list=False),
     PeopleFact("messages", gettext_lazy("Messages"), _counted(Message, "chat__tavern__owner"), True, in_list=False),
     PeopleFact("memories", gettext_lazy("Memories"), _counted(Memory, "block__file__owner"), is_number=True),
     PeopleFact("size", gettext_lazy("Files read"), disk, is_number=True),
-    PeopleFact("spending", gettext_lazy("This month"), spending, is_number=True),
+    PeopleFact("spending", gettext_lazy("This month"), spending, is_number=True, on_phone=True),
     PeopleFact("errors", gettext_lazy("Errors in 7 days"), errors),
 )

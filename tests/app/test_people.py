@@ -18,8 +18,8 @@ def test_an_admin_sees_counts_spending_and_error_types(alice: User, alice_client
     page = alice_client.get("/people/").content.decode()
     assert "2 people" in page
     assert "$1.25" in page
-    assert "Timeout 1" in page
-    assert "HTTP 401 1" in page
+    assert "Timeout ×1" in page
+    assert "HTTP 401 ×1" in page
     facts = alice_client.get(f"/people/{bob.pk}/").content.decode()
     assert "<dt>Messages</dt><dd>7</dd>" in facts
 
