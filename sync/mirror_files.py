@@ -54,10 +54,10 @@ def _look(one: Pass, path: str, rows: list[Attachment]) -> None:
     if digest is None:
         return
     one.issues.put(path, [])
+    _store(rows, present=True, digest=digest)
     if data is not None:
         for row in rows:
             _announce(one, row, digest, data)
-    _store(rows, present=True, digest=digest)
 
 
 def _digest(one: Pass, path: str, *, keep: bool) -> tuple[str | None, bytes | None]:
@@ -80,16 +80,21 @@ def _digest(one: Pass, path: str, *, keep: bool) -> tuple[str | None, bytes | No
 
 
 def _announce(one: Pass, row: Attachment, digest: str, data: bytes) -> None:
-    """Send the text of a memory file whose bytes are neither ours nor the ones seen last."""
-    if row.gone_at is not None or not (row.is_ours or row.name.endswith(MEMORIES)):
+    """Send the text of a memory file whose bytes we did not write."""
+    if row.gone_at is not None or not (row.is_ours or (row.name.endswith(MEMORIES) and not _is_pasted(one, row))):
         return
     written = one.tavern.attachments.filter(pk=row.pk).values_list("written_hash", flat=True).first()
-    if digest in {written, row.file_hash}:
-        return
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    databank_text_found.send(
-        DatabankText(row.pk, text, was_known=row.is_ours, compare_only=one.tavern.compare_only)
-    )
+    if digest != written:
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+        databank_text_found.send(
+            DatabankText(row.pk, text, was_known=row.is_ours, compare_only=one.tavern.compare_only)
+        )
+
+
+def _is_pasted(one: Pass, row: Attachment) -> bool:
+    """Whether a file of ours waits for just this entry (sync/databank.py takes it over after the pass)."""
+    waiting = one.tavern.attachments.filter(is_ours=True, is_registered=False, avatar=row.avatar, name=row.name)
+    return waiting.exists()
 
 
 def _store(rows: list[Attachment], *, present: bool, digest: str) -> None:

@@ -76,7 +76,7 @@ def mirror_entries(one: Pass, *, settings_read: bool, in_chats: dict[UUID, list[
     if settings_read or in_chats:
         _mark_disabled(one)
     if settings_read or one.new_characters:
-        _find_characters(one)
+        touched |= _find_characters(one)
     return touched
 
 
@@ -111,7 +111,8 @@ def _moved(place: Place, entry: AttachmentEntry, free: list[Attachment]) -> Atta
         if row.scope == place.scope == "character" and row.url == entry.url and row.character_id:
             return row
     for row in free:
-        if _place(row) == place and row.name == entry.name:
+        is_awaited = row.is_ours and not row.is_registered  # sync/databank.py takes over what was pasted
+        if _place(row) == place and row.name == entry.name and not is_awaited:
             return row
     return None
 
@@ -161,13 +162,17 @@ def _mark_disabled(one: Pass) -> None:
             row.save(update_fields=["is_disabled"])
 
 
-def _find_characters(one: Pass) -> None:
+def _find_characters(one: Pass) -> set[UUID]:
+    """Tie entries to the characters that their avatars belong to; the ids of entries that found theirs now."""
     owners = dict(one.tavern.characters.values_list("avatar", "pk"))
-    rows = one.tavern.attachments.filter(scope="character").only("avatar", "character_id")
-    for row in rows:
-        if (found := owners.get(row.avatar)) and found != row.character_id:
-            row.character_id = found
+    found: set[UUID] = set()
+    for row in one.tavern.attachments.filter(scope="character").only("avatar", "character_id"):
+        owner = owners.get(row.avatar)
+        if owner and owner != row.character_id:
+            row.character_id = owner
             row.save(update_fields=["character"])
+            found.add(row.pk)
+    return found
 
 
 def _place(row: Attachment) -> Place:

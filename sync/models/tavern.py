@@ -54,6 +54,7 @@ class Tavern(OwnedModel):
     compare_only = models.BooleanField(default=False)
     pass_token = models.UUIDField(null=True, blank=True)  # one pass at a time: sync/watch.py
     pass_until = models.DateTimeField(null=True, blank=True)
+    unlinked_at = models.DateTimeField(null=True, blank=True)  # `folder` is free for others then: sync/link.py
     created_at = models.DateTimeField(auto_now_add=True)
 
     # Only named keys of settings.json are kept (architecture, rule 4).

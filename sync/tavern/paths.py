@@ -49,7 +49,7 @@ def parts_of(relative: str) -> list[str]:
 def new_file_parts(relative: str) -> list[str]:
     """Like `parts_of`, for a file that will be written: only where we write, and only harmless names."""
     parts = parts_of(relative)
-    if not relative.startswith(WRITABLE):
+    if not f"{relative}/".startswith(WRITABLE) and relative not in WRITABLE:
         raise PathRefused("CharMem does not write here.")
     for part in parts:
         stem = part.split(".", 1)[0].lower()

@@ -57,7 +57,10 @@ class Server:
 
     def sign_in(self) -> None:
         """Fetch a CSRF token and log in where a handle is given. Raises ServerError."""
-        self._token = str(self._json(self._send("GET", "/csrf-token")).get("token") or "")
+        token = self._json(self._send("GET", "/csrf-token")).get("token")
+        if not isinstance(token, str) or not token:
+            raise _not_sillytavern()
+        self._token = token
         if self._login.handle:
             self._send_login()
 
@@ -72,6 +75,10 @@ class Server:
     def settings(self) -> dict[str, Any]:
         """settings.json as the server sees it now. Callers keep named keys only."""
         return dict(json.loads(self._json(self.post("/api/settings/get")).get("settings") or "{}"))
+
+    def read_file(self, name: str) -> str:
+        """The text of a Data Bank file as this account's server gives it out."""
+        return self._send("GET", f"/user/files/{name}").text
 
     def insert_vectors(self, body: dict[str, Any], collection: str, chunks: Sequence[Chunk]) -> None:
         """Have SillyTavern embed these chunks and append them to a collection."""
@@ -126,9 +133,7 @@ class Server:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise ServerError(
-                _("What answers at this address is not SillyTavern."), _("Check the address and the port.")
-            )
+            raise _not_sillytavern()
         return value
 
 
@@ -159,6 +164,10 @@ def check_login(url: str, policy: Policy, login: Login) -> str:
             )
     with connect(url, policy, login) as member:
         return str(member._json(member._send("GET", "/api/users/me")).get("handle") or "")
+
+
+def _not_sillytavern() -> ServerError:
+    return ServerError(_("What answers at this address is not SillyTavern."), _("Check the address and the port."))
 
 
 def _sentence(answer: Answer, path: str) -> tuple[str, str]:
