@@ -21,6 +21,7 @@ from sync.events import DatabankText
 from sync.models import Attachment, Character, FileConflict
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
+LONGEST_NAME = 300
 
 
 def hear(news: DatabankText) -> None:
@@ -59,6 +60,18 @@ def tie(file: MemoryFile, attachment: Attachment) -> None:
     rows = MemoryFile.objects.for_user(file.owner).filter(pk=file.pk)
     file.attachment, file.name = attachment, attachment.name
     rows.update(attachment=attachment, name=attachment.name)
+
+
+def rename(file: MemoryFile, name: str) -> None:
+    """Give the file a name of one's own; address and index stay, SillyTavern's entry follows. ValueError if unfit."""
+    wanted = name.strip()
+    if not wanted or len(wanted) > LONGEST_NAME or any(ord(character) < 32 for character in wanted):
+        raise ValueError(_("A file name needs between 1 and 300 characters on one line."))
+    from memories import write_back  # write_back asks this module about conflicts
+
+    MemoryFile.objects.for_user(file.owner).filter(pk=file.pk).update(name=wanted)
+    file.name = wanted
+    write_back.schedule(file)
 
 
 def take(file: MemoryFile, attachment: Attachment, text: str, digest: str, *, compare_only: bool = False) -> bool:

@@ -90,12 +90,12 @@ def request_body(
     return {**body, **{key: (connection or {}).get(key) for key in CONNECTION_SETTINGS.get(source, ())}}
 
 
-def index_key(file_hash: str, size: int, vectors: Mapping[str, Any]) -> str:
-    """What an index was built for: the text, how it was cut, and what embedded it. Equal keys need no new index."""
+def index_key(url: str, file_hash: str, size: int, vectors: Mapping[str, Any]) -> str:
+    """What an index was built for: the address, the text, how it was cut, and what embedded it. Equal keys need no new index."""
     cut = chunk_settings(vectors)
     # A file that stays whole does not care about the settings for cutting.
     how = cut if cut.size_for(size) > 0 or cut.only_custom_boundary else None
-    parts = [file_hash, repr(how), source_of(vectors), model_of(vectors)]
+    parts = [url, file_hash, repr(how), source_of(vectors), model_of(vectors)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

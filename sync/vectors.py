@@ -80,7 +80,9 @@ def rebuild_index(attachment: Attachment, *, force: bool = False) -> bool:
 
 def is_current(attachment: Attachment) -> bool:
     """Whether the index was built for the text last seen and for the settings last seen. Asks no server."""
-    key = index_key(attachment.file_hash, registration.wanted_size(attachment), attachment.tavern.vectors)
+    key = index_key(
+        attachment.url, attachment.file_hash, registration.wanted_size(attachment), attachment.tavern.vectors
+    )
     return attachment.index_state == Attachment.Index.CURRENT and attachment.index_hash == key
 
 
@@ -104,9 +106,7 @@ def _check_possible(tavern: Tavern) -> None:
     if not tavern.url:
         raise IndexNotBuilt(
             _("SillyTavern's address is not known, so its vector index was not renewed."),
-            _(
-                "Add the address in Settings, SillyTavern. Without it, press Purge Vectors there yourself."
-            ),
+            _("Add the address in Settings, SillyTavern. Without it, press Purge Vectors there yourself."),
             Attachment.Index.STALE,
         )
     if not tavern.vectors.get("enabled_files"):
@@ -122,7 +122,9 @@ def _chunks(attachment: Attachment, text: str) -> list[Chunk]:
 
 
 def _key(attachment: Attachment, text: str) -> str:
-    return index_key(outbox.hash_of(text), registration.wanted_size(attachment), attachment.tavern.vectors)
+    return index_key(
+        attachment.url, outbox.hash_of(text), registration.wanted_size(attachment), attachment.tavern.vectors
+    )
 
 
 def _build(attachment: Attachment, chunks: Sequence[Chunk]) -> None:
