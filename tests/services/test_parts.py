@@ -1,4 +1,4 @@
-"""The parts as containers start them: web, two workers, one clock, PostgreSQL, Valkey. The same work in `serve`."""
+"""The parts exactly as docker-compose.yml starts them, without Docker: on PostgreSQL and Valkey."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ import sys
 
 import pytest
 
-from tests.support.processes import ROOT, Running
+from tests.support import compose
+from tests.support.processes import ROOT, Running, family, is_gone
 from tests.support.waiting import wait_until
 
-SETTINGS = "tests.services.settings"
 ENQUEUE = """
 import django; django.setup()
 from accounts.models import User
 from jobs.enqueue import enqueue
-alice = User.objects.filter(username="alice").first() or User.objects.create_person("alice", "correct horse battery")
+alice = User.objects.create_person("alice", "correct horse battery")
 for number in range(20):
-    enqueue(alice, "tally", key=f"tally {number}", label=f"tally {number}")
+    enqueue(alice, "count", key=f"count {number}", label=f"count {number}", total=2)
 """
-COUNT = """
+RESULTS = """
 import django; django.setup()
 from accounts.ownership import unscoped
-from jobs.models import Job
+from jobs.models import Job, JobEvent
 with unscoped("a test counts"):
-    rows = list(Job.objects.filter(kind="tally").values_list("state", "attempts"))
-print(len(rows), sum(state == "done" for state, attempts in rows), max([attempts for state, attempts in rows] or [0]))
+    print(Job.objects.filter(state="done").count(), JobEvent.objects.filter(level="effect").count())
 """
 
 
@@ -43,37 +42,39 @@ def _python(house: Running, code: str) -> str:
     return done.stdout.strip()
 
 
-def _start_parts(house: Running) -> None:
-    house.start("web", "--prepare")
+@pytest.fixture
+def composed(house: Running, postgres_url: str, valkey_url: str) -> Running:
+    """Web, every worker and the clock, with kinds of job that only count."""
+    house.extra = {
+        "DJANGO_SETTINGS_MODULE": "tests.services.jobs_settings",
+        "CHARMEM_DATABASE_URL": postgres_url,
+        "CHARMEM_BROKER_URL": valkey_url,
+    }
+    house.start(*compose.command("web"))
     house.wait_for_page()
-    for number in (1, 2):
-        house.start("worker", "--no-beat", CHARMEM_WORKER_NAME=f"worker-{number}")
-    house.start("worker", "--beat-only")
-
-
-def _start_serve(house: Running) -> None:
-    house.start("serve")
-    house.wait_for_page()
-
-
-@pytest.fixture(params=["PostgreSQL and Valkey", "SQLite and folder"])
-def installation(request: pytest.FixtureRequest, house: Running) -> Running:
-    """The same product on both sets of parts, with a kind of job that only counts."""
-    house.extra["DJANGO_SETTINGS_MODULE"] = SETTINGS
-    if request.param == "PostgreSQL and Valkey":
-        house.extra["CHARMEM_DATABASE_URL"] = request.getfixturevalue("postgres_url")
-        house.extra["CHARMEM_BROKER_URL"] = request.getfixturevalue("valkey_url")
-        _start_parts(house)
-    else:
-        _start_serve(house)
+    for number in range(compose.replicas("worker")):
+        house.start(*compose.command("worker"), CHARMEM_WORKER_NAME=f"worker-{number}")
+    house.start(*compose.command("beat"))
     return house
 
 
 @pytest.mark.postgres
 @pytest.mark.valkey
-def test_twenty_jobs_are_done_once_each(installation: Running) -> None:
-    _python(installation, ENQUEUE)
+def test_two_workers_do_twenty_jobs_once_each(composed: Running) -> None:
+    _python(composed, ENQUEUE)
 
-    wait_until(lambda: _python(installation, COUNT).startswith("20 20 "), 40, every=0.5)
+    wait_until(lambda: _python(composed, RESULTS).startswith("20 "), 40, every=0.5)
 
-    assert _python(installation, COUNT) == "20 20 1"
+    assert _python(composed, RESULTS) == "20 40"
+
+
+@pytest.mark.postgres
+@pytest.mark.valkey
+def test_every_part_stops_when_its_container_is_asked_to(composed: Running) -> None:
+    everybody = [one for process in composed.started for one in family(process.pid)]
+
+    for process in composed.started:
+        process.terminate()
+
+    assert [process.wait(20) for process in composed.started] == [0] * len(composed.started)
+    assert is_gone(everybody)

@@ -1,1 +1,0 @@
-"""An app with one kind of job, "tally", that is done after one chunk."""
