@@ -20,7 +20,7 @@ def take_back(where: Q, now: datetime) -> int:
     count = 0
     for job in Job.objects.filter(where, state=Job.State.RUNNING, is_batch=False):
         with transaction.atomic():
-            if not _take_back_one(job, where, now):
+            if not take_back_one(job, where, now):
                 continue
             count += 1
         logger.warning("Job %s (%s) lost its worker.", job.pk, job.kind)
@@ -29,7 +29,8 @@ def take_back(where: Q, now: datetime) -> int:
     return count
 
 
-def _take_back_one(job: Job, where: Q, now: datetime) -> bool:
+def take_back_one(job: Job, where: Q, now: datetime) -> bool:
+    """The same for one row as it was read; False when it changed since (its worker lived and finished)."""
     rows = Job.objects.filter(where, pk=job.pk, token=job.token, state=Job.State.RUNNING)
     freed = {"token": None, "lease_until": None, "worker": "", "updated_at": now, "failures": F("failures") + 1}
     if job.failures + 1 < job.max_failures:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
@@ -16,6 +17,7 @@ from jobs.drain import run_until_idle
 from jobs.enqueue import enqueue, request_cancel
 from jobs.lease import Lease, claim, release_worker
 from jobs.models import Job, JobEvent, Turn
+from jobs.recovery import take_back_one
 from tests.support.kinds import forget_test_kinds, use_test_kinds
 
 pytestmark = pytest.mark.django_db
@@ -122,9 +124,21 @@ def test_a_cancel_that_met_a_dying_worker_is_finished_by_the_reaper(
     request_cancel(job)
     assert job.state == Job.State.RUNNING
     release_worker("one")
+    assert run_until_idle() == 0
     reaper.reap()
     job.refresh_from_db()
     assert job.state == Job.State.CANCELLED
+
+
+def test_a_worker_that_finished_meanwhile_keeps_its_end(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, _lease = claimed(alice, "one", monkeypatch)
+    job.refresh_from_db()
+    now = timezone.now()
+    with unscoped("the worker lived after all"):
+        Job.objects.update(state=Job.State.DONE, token=None, finished_at=now)
+        assert not take_back_one(job, Q(), now)
+    job.refresh_from_db()
+    assert job.state == Job.State.DONE
 
 
 def test_old_ended_jobs_and_their_logs_are_removed(alice: User) -> None:
