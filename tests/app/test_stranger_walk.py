@@ -1,0 +1,180 @@
+"""The stranger walk: every address, every method, another person's id in every position.
+
+Nobody signed in is sent to the door. Charlie, who has an account and rows of his own, gets 404 wherever an id of alice
+stands, alone or beside his own, and nothing of hers changes. 405 is fine where a random id gets it too: it says
+something about the method and nothing about the row.
+
+An address with a variable part that the tables below do not know fails: say whose row stands there, or in words why it
+is nobody's.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.test import Client
+
+from accounts.models import Invitation, SignIn, User
+from accounts.ownership import ScopedModel
+from tests.support.builders import make_world
+from tests.support.routes import METHODS, Param, Route, all_routes
+
+# The word before an id says what it is the id of: a key of make_world().
+ROWS: dict[tuple[str, str], str] = {
+    ("jobs", "uuid"): "job",
+    ("models", "uuid"): "connection",
+    ("sillytavern", "uuid"): "tavern",
+    ("api", "uuid"): "tavern",
+    ("characters", "uuid"): "character",
+    ("portraits", "uuid"): "character",
+    ("groups", "uuid"): "group",
+    ("chats", "uuid"): "chat",
+    ("files", "uuid"): "file",
+    ("blocks", "uuid"): "block",
+    ("memories", "uuid"): "memory",
+    ("history", "uuid"): "revision",
+    ("revisions", "uuid"): "revision",
+    ("attachments", "uuid"): "attachment",
+    ("conflicts", "uuid"): "conflict",
+    ("issues", "int"): "issue",
+    ("grants", "uuid"): "grant",
+    ("lorebooks", "uuid"): "lorebook",
+    ("sessions", "uuid"): "sign_in",
+    ("people", "uuid"): "owner",
+    ("invitations", "uuid"): "invitation",
+}
+
+# Variable parts behind which no person's row stands: a value that exists, and why it is nobody's.
+NOBODYS: dict[tuple[str, str], tuple[object, str]] = {
+    ("help", "slug"): ("extraction", "the guide is the same for everybody"),
+    ("join", "str"): ("guess", "an invitation is for whoever holds its token; a wrong token is 404 for everybody"),
+    ("new", "slug"): ("openai", "a preset of the catalogue, which is the same for everybody"),
+    ("networks", "int"): (1, "networks belong to the installation; the page is for admins only"),
+}
+
+# Addresses that answer without an account: what they may answer, and why.
+WITHOUT_LOGIN: dict[str, tuple[set[int], str]] = {
+    "healthz": ({200, 405}, "a container asks whether the server lives; the answer names nobody"),
+    "accounts:login": ({200, 405, 422}, "the door"),
+    "accounts:setup": ({404, 405}, "without a living token there is no such page"),
+    "accounts:join": ({404, 405}, "without a living invitation there is no such page"),
+    "companion:pending": ({401, 403, 404, 405}, "SillyTavern's page shows a key of its own instead of a session"),
+    "companion:done": ({401, 403, 404, 405}, "SillyTavern's page shows a key of its own instead of a session"),
+    "companion:seen": ({401, 403, 404, 405}, "SillyTavern's page shows a key of its own instead of a session"),
+}
+
+# Addresses where a stranger may get something else than 404: what, and why.
+FOR_STRANGERS: dict[str, tuple[set[int], str]] = {
+    "companion:pending": ({401, 403, 404}, "a session does not count there; without the tavern's key nothing opens"),
+    "companion:done": ({401, 403, 404}, "a session does not count there; without the tavern's key nothing opens"),
+    "companion:seen": ({401, 403, 404}, "a session does not count there; without the tavern's key nothing opens"),
+}
+
+ROUTES = all_routes()
+WITH_ROWS = [route for route in ROUTES if any(param.key in ROWS for param in route.params)]
+MARK = "alicecanary"
+
+
+def is_known(param: Param) -> bool:
+    return param.key in ROWS or param.key in NOBODYS
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_the_walk_knows_every_variable_part(route: Route) -> None:
+    unknown = [param for param in route.params if not is_known(param)]
+    assert not unknown, f"{route.pattern}: say in ROWS or NOBODYS what stands in {unknown}"
+
+
+def test_the_tables_name_only_what_exists() -> None:
+    names = {route.name for route in ROUTES}
+    assert set(FOR_STRANGERS) <= names
+    assert set(WITHOUT_LOGIN) <= names
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_nobody_gets_past_the_door(route: Route, alice: User, client: Client) -> None:
+    world = world_of(alice)
+    path = route.path([row_id(param, world) for param in route.params])
+    before = everything_of(alice)
+    for method in METHODS:
+        answer = client.generic(method, path)
+        if route.name in WITHOUT_LOGIN:
+            allowed, why = WITHOUT_LOGIN[route.name]
+            assert answer.status_code in allowed, f"{method} {path}: {answer.status_code}; {why}"
+        else:
+            assert answer.status_code == 302, f"{method} {path}: {answer.status_code}"
+            assert answer.headers["Location"].startswith("/login/?next=")
+        assert MARK.encode() not in b"".join(answer)
+    assert everything_of(alice) == before
+
+
+@pytest.mark.parametrize("route", WITH_ROWS, ids=lambda route: route.name)
+def test_a_stranger_finds_nothing_under_ids_of_others(
+    route: Route, alice: User, charlie: User, charlie_client: Client
+) -> None:
+    hers, his = world_of(alice), world_of(charlie)
+    before = everything_of(alice)
+    for values in mixtures(route, hers, his):
+        path = route.path(values)
+        for method in METHODS:
+            answer = charlie_client.generic(method, path)
+            allowed, why = FOR_STRANGERS.get(route.name, ({404}, "an id of somebody else"))
+            if answer.status_code == 405:
+                random = route.path([uuid.uuid4() if p.key in ROWS else NOBODYS[p.key][0] for p in route.params])
+                allowed = {405} if charlie_client.generic(method, random).status_code == 405 else allowed
+            assert answer.status_code in allowed, f"{method} {path}: {answer.status_code}; {why}"
+            assert MARK.encode() not in b"".join(answer)
+    assert everything_of(alice) == before
+
+
+@pytest.mark.parametrize("route", [r for r in WITH_ROWS if r.name not in FOR_STRANGERS], ids=lambda route: route.name)
+def test_the_owner_is_let_in_so_that_the_404_of_strangers_means_something(
+    route: Route, alice: User, bob: User, alice_client: Client
+) -> None:
+    world = {**world_of(alice), "owner": bob}  # an admin's page about somebody
+    path = route.path([row_id(param, world) for param in route.params])
+    answer = alice_client.get(path)
+    if answer.status_code == 405:
+        answer = alice_client.post(path)
+    assert answer.status_code != 404, path
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if not r.params], ids=lambda route: route.name)
+def test_pages_without_ids_show_a_stranger_nothing_of_others(route: Route, alice: User, charlie_client: Client) -> None:
+    world_of(alice)
+    before = everything_of(alice)
+    for method in METHODS:
+        answer = charlie_client.generic(method, route.path([]))
+        assert MARK.encode() not in b"".join(answer)
+    assert everything_of(alice) == before
+
+
+def mixtures(route: Route, hers: dict[str, Any], his: dict[str, Any]) -> Iterator[list[object]]:
+    """Her id in each position with his own in the others, then hers in all."""
+    positions = [n for n, param in enumerate(route.params) if param.key in ROWS]
+    for strange in [*[{n} for n in positions], set(positions)]:
+        yield [row_id(param, hers if n in strange else his) for n, param in enumerate(route.params)]
+
+
+def row_id(param: Param, world: dict[str, Any]) -> object:
+    if param.key in NOBODYS:
+        return NOBODYS[param.key][0]
+    return world[ROWS[param.key]].pk
+
+
+def world_of(person: User) -> dict[str, Any]:
+    return {**make_world(person, MARK if person.username == "alice" else "", admin=person), "owner": person}
+
+
+def everything_of(person: User) -> dict[str, list[dict[str, Any]]]:
+    """All rows of a person as they are in the database."""
+    scoped = [model for model in apps.get_models() if issubclass(model, ScopedModel)]
+    rows = {model.__name__: list(model.objects.for_user(person).order_by("pk").values()) for model in scoped}
+    rows["User"] = list(User.objects.filter(pk=person.pk).values())
+    rows["SignIn"] = list(SignIn.objects.filter(user=person).order_by("pk").values())
+    rows["Invitation"] = list(Invitation.objects.filter(invited_by=person).order_by("pk").values())
+    return rows
