@@ -7,7 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Playwright
 
-CHROMIUM = "/usr/bin/chromium"
+from tests.support.services import require
+
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 READY = """() => globalThis.SillyTavern && !document.getElementById('preloader')
   && SillyTavern.getContext().characters.length > 0
@@ -26,7 +27,7 @@ class Tab:
         self.url = url
         self.console: list[str] = []
         self.context = playwright.chromium.launch_persistent_context(
-            str(profile), executable_path=CHROMIUM, headless=True, args=ARGUMENTS
+            str(profile), executable_path=require("browser"), headless=True, args=ARGUMENTS
         )
         self.page = self.context.pages[0] if self.context.pages else self.context.new_page()
         self.page.on("console", lambda message: self.console.append(f"[{message.type}] {message.text}"))

@@ -8,28 +8,21 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.services import free_port, require
 from tests.support.waiting import wait_until
 
 FIXTURE = Path(__file__).parents[1] / "data/st-data"
-OWN_INSTALL = Path(__file__).parents[1] / "tavern/node_modules/sillytavern"
 HANDLE = "default-user"
 
 
 def tavern_dir() -> Path:
-    """The installed package: `CHARMEM_TAVERN_DIR`, or what `npm ci` put into tests/tavern/."""
-    return Path(os.environ.get("CHARMEM_TAVERN_DIR") or OWN_INSTALL)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """The installed package: `CHARMEM_TAVERN_DIR`, or what `npm ci` put into tests/tavern/. Skips where it is missing."""
+    return Path(require("tavern"))
 
 
 def merged(base: Any, over: Any) -> Any:

@@ -1,0 +1,81 @@
+"""One real SillyTavern for the module, a person linked to it, and two models that log what they were asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Playwright, sync_playwright
+
+from accounts.models import User
+from companion import install as companion
+from jobs.drain import run_until_idle
+from sync.mirror import mirror
+from sync.models import Character, Tavern
+from tests.support.builders import make_tavern
+from tests.support.fake_model import FakeModel
+from tests.support.services import require
+from tests.support.tab import Tab
+from tests.support.tavern import RunningTavern, start_tavern
+
+# Playwright's sync API keeps an event loop in this thread; our own database calls in the same thread are ordinary ones.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+
+@pytest.fixture(scope="module")
+def tavern_model() -> Iterator[FakeModel]:
+    """What SillyTavern talks to: chat completions and embeddings."""
+    with FakeModel() as fake:
+        fake.answer_with("The lantern hums softly.")
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def tavern(tmp_path_factory: pytest.TempPathFactory, tavern_model: FakeModel) -> Iterator[RunningTavern]:
+    running = start_tavern(tmp_path_factory.mktemp("tavern"), tavern_model.root_url)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def playwright_here() -> Iterator[Playwright]:
+    require("browser")
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture
+def tab(playwright_here: Playwright, tavern: RunningTavern, tmp_path: Path) -> Iterator[Tab]:
+    made = Tab(playwright_here, tavern.url, tmp_path / "profile")
+    yield made
+    made.close()
+
+
+class House:
+    """CharMem linked to the running SillyTavern, with its pages served by `live_server`."""
+
+    def __init__(self, person: User, tavern: RunningTavern, address: str) -> None:
+        self.person = person
+        self.address = address
+        self.row: Tavern = make_tavern(person, folder=str(tavern.user_folder), url=tavern.url)
+        self.step()
+
+    def step(self) -> None:
+        """One pass of the mirror and everything that it queued."""
+        mirror(self.row)
+        run_until_idle(self.person, timeout=60)
+        self.row.refresh_from_db()
+
+    def character(self, avatar: str) -> Character:
+        return Character.objects.for_user(self.person).get(avatar=avatar)
+
+    def install_companion(self) -> None:
+        companion.install(self.row, f"{self.address}/companion/api/{self.row.pk}/", replace=True)
+
+
+@pytest.fixture
+def house(alice: User, tavern: RunningTavern, live_server: Any, transactional_db: Any) -> House:
+    return House(alice, tavern, live_server.url)
