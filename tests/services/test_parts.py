@@ -55,6 +55,8 @@ def composed(house: Running, postgres_url: str, valkey_url: str) -> Running:
     for number in range(compose.replicas("worker")):
         house.start(*compose.command("worker"), CHARMEM_WORKER_NAME=f"worker-{number}")
     house.start(*compose.command("beat"))
+    signs = ["worker-0 takes jobs.", "worker-1 takes jobs.", "The clock runs."]
+    wait_until(lambda: all(sign in house.printed() for sign in signs), 20)
     return house
 
 

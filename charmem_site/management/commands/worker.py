@@ -43,6 +43,7 @@ class Command(BaseCommand):
 def run_jobs(*, beat: bool) -> None:
     """Take jobs until SIGTERM. Leases that a dead worker of the same name left behind are given back first."""
     from celery.beat import EmbeddedService
+    from celery.signals import worker_ready
 
     from charmem_site.celery import app
     from jobs.lease import release_worker
@@ -62,6 +63,7 @@ def run_jobs(*, beat: bool) -> None:
     )
     if clock:
         clock.start()
+    worker_ready.connect(lambda **details: print(f"{name} takes jobs.", flush=True), weak=False)
     worker.start()
 
 
@@ -75,4 +77,5 @@ def keep_the_clock() -> None:
 
     service = Service(app, scheduler_cls=SCHEDULER, max_interval=1)
     signal.signal(signal.SIGTERM, lambda number, frame: service.stop())
+    print("The clock runs.", flush=True)
     service.start()
