@@ -1,0 +1,108 @@
+"""Small parts of the memory pages: faces, moments, pieces of a diff, a bar of what was read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from memories.word_diff import Piece
+from sync.models import Character
+
+register = template.Library()
+
+
+@register.simple_tag
+def face(character: Character | None, css: str = "face") -> SafeString:
+    """The picture of a character, or its first letter when the card has no picture. Says nothing aloud."""
+    if character is not None and character.portrait_hash:
+        url = f"{reverse('sync:portrait', args=[character.pk])}?v={character.portrait_hash[:8]}"
+        return format_html('<img class="{}" src="{}" alt="" width="240" height="360" loading="lazy">', css, url)
+    letter = (character.name.strip()[:1] if character else "") or "?"
+    return format_html(
+        '<svg class="{}" viewBox="0 0 240 360" width="240" height="360" preserveAspectRatio="xMidYMid slice" '
+        'aria-hidden="true"><rect class="f-track" width="240" height="360"/><text class="face-letter" x="120" y="180" '
+        'text-anchor="middle" dominant-baseline="central" font-size="120" fill="currentColor">{}</text></svg>',
+        css,
+        letter.upper(),
+    )
+
+
+@register.filter
+def moment(value: datetime | None) -> str:
+    """ "today, 18:03", "yesterday, 09:12", "14 Nov, 23:08", "14 Nov 2024": as short as it can be."""
+    if value is None:
+        return ""
+    local, today = timezone.localtime(value), timezone.localdate()
+    clock = date_format(local, "H:i")
+    days = (today - local.date()).days
+    if days == 0:
+        return _("today, %(clock)s") % {"clock": clock}
+    if days == 1:
+        return _("yesterday, %(clock)s") % {"clock": clock}
+    return date_format(local, "j M, H:i" if local.year == today.year else "j M Y")
+
+
+@register.filter
+def since_day(value: datetime | None) -> str:
+    """ "today", "yesterday", "5 days ago", then the date."""
+    if value is None:
+        return ""
+    local = timezone.localtime(value).date()
+    days = (timezone.localdate() - local).days
+    if days <= 1:
+        return _("today") if days <= 0 else _("yesterday")
+    return _("%(days)d days ago") % {"days": days} if days < 30 else date_format(local, "j M Y")
+
+
+@register.simple_tag
+def pieces(parts: list[Piece]) -> SafeString:
+    """Pieces of a word diff with <ins> and <del>."""
+    shapes = {"same": "{}", "ins": "<ins>{}</ins>", "del": "<del>{}</del>"}
+    return format_html_join("", "{}", ((format_html(shapes[part.kind], part.text),) for part in parts))
+
+
+@register.simple_tag
+def read_bar(read: int, total: int) -> SafeString:
+    """A thin bar: green is read, amber is not read yet."""
+    share = 100 * read / total if total else 100
+    label = _("%(read)d of %(total)d read") % {"read": read, "total": total}
+    return format_html(
+        '<svg class="read-bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<rect class="f-ok" x="0" y="0" width="{}" height="4"/><rect class="f-accent" x="{}" y="0" width="{}" height="4"/>'
+        "</svg>",
+        label,
+        f"{share:.2f}",
+        f"{share:.2f}",
+        f"{100 - share:.2f}",
+    )
+
+
+@register.simple_tag
+def ring(value: int, total: int) -> SafeString:
+    """The ring of messages that wait, beside its numbers in words."""
+    share = min(100, round(100 * value / total)) if total else 0
+    return format_html(
+        '<svg class="ring" viewBox="0 0 18 18" aria-hidden="true"><circle class="track" cx="9" cy="9" r="7"/>'
+        '<circle class="value" cx="9" cy="9" r="7" pathLength="100" stroke-dasharray="{} 100"/></svg>',
+        share,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def with_query(context: dict[str, Any], **changes: Any) -> str:
+    """The page's own address with some parameters changed; None removes one, and a change goes back to page 1."""
+    query = context["request"].GET.copy()
+    query.pop("page", None)
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value not in (None, ""):
+            query[name] = str(value)
+    return f"?{query.urlencode()}" if query else "."

@@ -1,0 +1,94 @@
+"""One memory: where it came from, editing in place, moving and deleting."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import PersonRequest, owned
+from memories import editing
+from memories.evidence_page import evidence
+from memories.forms import BulletForm
+from memories.models import Memory
+from memories.views.blocks import undo_url
+from memories.views.saying import back, explained, say
+
+
+def held(request: PersonRequest, memory_id: UUID) -> Memory:
+    """The person's memory with its block, file and origin, or 404."""
+    memory = owned(Memory, request, pk=memory_id)
+    related = ("block__file__character__tavern", "block__chat", "block__job", "block__call")
+    return Memory.objects.for_user(request.user).select_related(*related).get(pk=memory.pk)
+
+
+def _refresh(request: PersonRequest, memory: Memory) -> HttpResponse:
+    return back(request, "memories:character", memory.block.file.character_id)
+
+
+@require_safe
+def page(request: PersonRequest, memory_id: UUID) -> HttpResponse:
+    """Evidence: a drawer beside the memories, a page of its own without JavaScript."""
+    memory = held(request, memory_id)
+    context = {
+        "evidence": evidence(request.user, memory),
+        "memory": memory,
+        "block": memory.block,
+        "character": memory.block.file.character,
+    }
+    return render(request, "memories/_evidence.html" if request.htmx else "memories/evidence.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: PersonRequest, memory_id: UUID) -> HttpResponse:
+    """Change the wording; in place inside the card, or on a page."""
+    memory = held(request, memory_id)
+    form = BulletForm(request.POST or None, initial={"text": memory.text})
+    if request.method == "POST" and form.is_valid():
+        return _save(request, memory, form)
+    context = {"form": form, "memory": memory, "block": memory.block, "character": memory.block.file.character}
+    status = 422 if request.method == "POST" else 200
+    template = "memories/_bullet_form.html" if request.htmx else "memories/bullet_form.html"
+    return render(request, template, context, status=status)
+
+
+def _save(request: PersonRequest, memory: Memory, form: BulletForm) -> HttpResponse:
+    with explained(request):
+        editing.edit_memory(request.user, memory, form.cleaned_data["text"])
+        say(request, _("Saved."), undo_url(memory.block))
+    return _refresh(request, memory)
+
+
+@require_POST
+def delete(request: PersonRequest, memory_id: UUID) -> HttpResponse:
+    """Delete a memory; the toast takes it back."""
+    memory = held(request, memory_id)
+    with explained(request):
+        editing.delete_memory(request.user, memory)
+        say(request, _("Memory deleted."), undo_url(memory.block))
+    return _refresh(request, memory)
+
+
+@require_POST
+def move(request: PersonRequest, memory_id: UUID) -> HttpResponse:
+    """Move a memory one place up or down in its block, or before another one of the same block (`before`)."""
+    memory = held(request, memory_id)
+    rows = list(memory.block.memories.order_by("order", "created_at"))
+    topics = [row.pk for row in rows if row.is_topic]
+    order = [row.pk for row in rows if not row.is_topic]
+    position = len(topics) + new_place(order, memory.pk, request.POST)
+    with explained(request):
+        editing.move_memory(request.user, memory, memory.block, position)
+    return _refresh(request, memory)
+
+
+def new_place(order: list[UUID], pk: UUID, wish: QueryDict) -> int:
+    """Where `pk` shall stand: `to` is up or down, or `before` names the memory that shall follow it ("" = the end)."""
+    rest = [str(other) for other in order if other != pk]
+    if "before" in wish:
+        return rest.index(wish["before"]) if wish["before"] in rest else len(rest)
+    at = order.index(pk)
+    return max(0, at - 1) if wish.get("to") == "up" else min(len(rest), at + 1)

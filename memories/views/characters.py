@@ -1,0 +1,143 @@
+"""The grid of characters and one character's memories."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+
+from accounts.access import PersonRequest, owned
+from memories import editing
+from memories.character_frame import CharacterFrame, character_frame
+from memories.character_list import arrange, filter_choices, sort_choices
+from memories.extraction import start_extraction
+from memories.forms import FileForm
+from memories.memory_list import block_ids, cards, facets, pages_of, read_filters
+from memories.models import MemoryFile
+from memories.page_queries import extraction_settings, price_of, tiles, total_unread
+from memories.views.saying import explained, say
+from sync.models import Character, Tavern
+TILES_A_PAGE = 120
+
+
+@require_safe
+def grid(request: PersonRequest) -> HttpResponse:
+    """All characters with portrait, counts and one word about health."""
+    everything = tiles(request.user)
+    sort, show = request.GET.get("sort", ""), request.GET.get("show", "")
+    shown = arrange(everything, sort, show, request.GET.get("q", "").strip())
+    waiting = [tile for tile in everything if tile.unread.messages]
+    unread = total_unread(tile.unread for tile in waiting)
+    context = {
+        "page": Paginator(shown, TILES_A_PAGE).get_page(request.GET.get("page")),
+        "everything": everything,
+        "memories": sum(tile.memories for tile in everything),
+        "remembering": sum(1 for tile in everything if tile.memories),
+        "attention": sum(1 for tile in everything if tile.needs_attention),
+        "filters": filter_choices(everything, show),
+        "sorts": sort_choices(sort),
+        "waiting": waiting,
+        "unread": unread,
+        "price": price_of(request.user, unread),
+        "has_tavern": Tavern.objects.for_user(request.user).filter(unlinked_at=None).exists(),
+        "is_choosing": "choose" in request.GET,
+        "interval": extraction_settings(request.user).interval,
+    }
+    return render(request, "memories/characters.html", context)
+
+
+@require_POST
+def extract_chosen(request: PersonRequest) -> HttpResponse:
+    """Start one extraction for each chosen character that has something to read."""
+    chosen = {str(pk) for pk in request.POST.getlist("character")}
+    started = 0
+    for tile in tiles(request.user):
+        if tile.unread.messages and (str(tile.character.pk) in chosen or "all" in request.POST):
+            with explained(request):
+                start_extraction(request.user, character=tile.character)
+                started += 1
+    if started:
+        text = ngettext("Reading %(n)s character.", "Reading %(n)s characters.", started) % {"n": started}
+        messages.success(request, text)
+    else:
+        messages.info(request, _("Nothing waits to be read there. Nothing was started."))
+    return redirect("memories:characters")
+
+
+def _memories_tab(request: PersonRequest, character: Character) -> dict[str, Any]:
+    filters = read_filters(request.GET)
+    pages = pages_of(block_ids(request.user, character, filters))
+    pager = Paginator(pages, 1).get_page(request.GET.get("page"))
+    ids = pager.object_list[0] if pager.object_list else []
+    return {
+        "hero": character_frame(request.user, character),
+        "tab": "memories",
+        "filters": filters,
+        "facets": facets(request.user, character, filters),
+        "cards": cards(request.user, ids, filters),
+        "page": pager,
+    }
+
+
+@require_safe
+def page(request: PersonRequest, character_id: UUID) -> HttpResponse:
+    """One character: the stats bar, what waits, and the memories newest first."""
+    character = owned(Character, request, pk=character_id)
+    context = _memories_tab(request, character)
+    template = "memories/_cards.html" if request.htmx.target == "cards" else "memories/character.html"
+    return render(request, template, context)
+
+
+@require_safe
+def live(request: PersonRequest, character_id: UUID) -> HttpResponse:
+    """The stats bar, and the cards while an extraction adds to them."""
+    character = owned(Character, request, pk=character_id)
+    hero: CharacterFrame = character_frame(request.user, character)
+    seen = request.GET.get("version", "")
+    context: dict[str, Any] = {"hero": hero, "swap": True}
+    if request.GET.get("tab") == "memories" and seen != str(hero.version):
+        context = {**_memories_tab(request, character), "swap": True, "with_cards": True}
+    return render(request, "memories/character_live.html", context)
+
+
+@require_POST
+def extract(request: PersonRequest, character_id: UUID) -> HttpResponse:
+    """Read everything of this character that was not read yet."""
+    character = owned(Character, request, pk=character_id)
+    with explained(request):
+        start_extraction(request.user, character=character)
+    return redirect("memories:character", character.pk)
+
+
+@require_POST
+def undo(request: PersonRequest, character_id: UUID) -> HttpResponse:
+    """Take back the last change of the character's memory file."""
+    character = owned(Character, request, pk=character_id)
+    file = owned(MemoryFile, request, character=character, chat=None)
+    with explained(request):
+        editing.undo_last(request.user, file)
+        say(request, _("Taken back."))
+    return redirect("memories:character", character.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: PersonRequest, character_id: UUID) -> HttpResponse:
+    """File name and layout of one character."""
+    character = owned(Character, request, pk=character_id)
+    form = FileForm(request.user, character, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with explained(request):
+            form.save()
+            messages.success(request, _("Saved. The file is written again with the next pass."))
+        return redirect(reverse("memories:character_settings", args=[character_id]))
+    context = {"hero": character_frame(request.user, character), "tab": "settings", "form": form}
+    return render(request, "memories/character_settings.html", context)
