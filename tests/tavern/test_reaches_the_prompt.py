@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -20,6 +23,7 @@ pytestmark = [pytest.mark.tavern, pytest.mark.browser]
 
 MARA = "Mara Veldt.png"
 QUINN = "Dr. Q O'NeilSmith.png"
+ZOLTA = "Żółta Ćma 蛾子.png"
 READ_ONLY = ("chats", "group chats", "characters", "worlds", "groups")
 
 
@@ -28,6 +32,38 @@ def remember(house: House, character: Character, *bullets: str) -> None:
     with memory_file.change(file, reason="Extracted") as editor:
         editor.add_block("Pier", bullets, date="2026-03-01 18:00", origin=MemoryBlock.Origin.EXTRACTED)
     house.step()
+
+
+class Silent:
+    """A server that accepts and never answers; `calls` counts connections that sent something."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _address = self._socket.accept()
+                self._open.append(connection)
+                threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
+
+    def _listen(self, connection: socket.socket) -> None:
+        with suppress(OSError):
+            while connection.recv(65536):
+                self.calls += 1
+
+    def close(self) -> None:
+        for one in (self._socket, *self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
 
 
 def last_prompt(model: FakeModel) -> str:
@@ -84,3 +120,69 @@ def test_a_character_that_never_had_a_file_uses_its_first_memory_at_the_next_mes
         assert f"Quinn sold map {number}1{number}." in ask(tab, tavern_model, f"Which map, {number}?")
     assert wait_until(lambda: reach(quinn).attachment.seen_in_prompt_at)
     assert tavern.fingerprint("characters", "worlds", "groups") == before
+
+
+def test_without_the_companion_a_pasted_line_is_enough(
+    house: House, tab: Tab, tavern: RunningTavern, tavern_model: FakeModel
+) -> None:
+    zolta = house.character(ZOLTA)
+    tab.open()
+    tab.select(ZOLTA)
+    for entry in tavern.registered(ZOLTA):
+        tab.slash(f'/db-delete source=character {entry["url"]}')
+    wait_until(lambda: not tavern.registered(ZOLTA))
+    house.step()
+    remember(house, zolta, 'Zolta wrote "left | right" on the {{char}} door.')
+    line = reach(zolta).paste_line
+    assert line.startswith("/db-add source=character name=")
+    tab.page.fill("#send_textarea", line)
+    tab.page.keyboard.press("Enter")
+    entry = wait_until(lambda: tavern.registered(ZOLTA))[0]
+    house.step()
+    way = reach(zolta)
+    assert way.ok and way.attachment.url == entry["url"] and way.paste_line == ""
+    text = (tavern.user_folder / entry["url"].lstrip("/")).read_text(encoding="utf-8")
+    assert text == memory_file.render(way.file)
+    assert "left | right" in ask(tab, tavern_model, "What stands on the door?")
+    remember(house, zolta, "Zolta painted the door blue.")
+    assert "painted the door blue" in ask(tab, tavern_model, "And now?")
+
+
+def test_an_edit_in_sillytavern_itself_comes_back_and_stays_in_the_prompt(
+    house: House, tab: Tab, tavern: RunningTavern, tavern_model: FakeModel
+) -> None:
+    mara = house.character(MARA)
+    house.step()
+    way = reach(mara)
+    tab.open()
+    tab.select(MARA)
+    edited = memory_file.render(way.file) + '\n\n<memory chat="Pier" date="">\n- Mara sold the ferry.\n</memory>'
+    url = tab.slash(f'/db-update source=character name="{way.attachment.name}" {edited}')
+    wait_until(lambda: url in [entry["url"] for entry in tavern.registered(MARA)])
+    house.step()
+    way = reach(mara)
+    assert way.attachment.url == url and way.ok
+    assert "Mara sold the ferry." in [memory.text for memory in memory_file.memories_of(way.file)]
+    remember(house, mara, "Mara bought it back.")
+    prompt = ask(tab, tavern_model, "What about the ferry?")
+    assert "Mara sold the ferry." in prompt and "Mara bought it back." in prompt
+
+
+def test_a_charmem_that_hangs_or_is_gone_is_not_felt(
+    house: House, tab: Tab, tavern: RunningTavern, tavern_model: FakeModel
+) -> None:
+    silent = Silent()
+    house.address = silent.url
+    house.install_companion()
+    tab.open()
+    tab.select(MARA)
+    wait_until(lambda: silent.calls)
+    assert "Still there?" in ask(tab, tavern_model, "Still there?")
+    asked = silent.calls
+    assert "And now?" in ask(tab, tavern_model, "And now?")
+    assert silent.calls == asked  # it was slow once and is left in peace for a while
+    silent.close()
+    assert "Gone?" in ask(tab, tavern_model, "Gone?")
+    tab.open()
+    tab.select(MARA)
+    assert "Refused?" in ask(tab, tavern_model, "Refused?")
