@@ -111,3 +111,9 @@ def test_a_strange_host_name_is_refused_with_a_sentence(client: Client) -> None:
     answer = client.get("/login/", HTTP_HOST="evil.example")
     assert answer.status_code == 400
     assert "CHARMEM_SITE_URL" in answer.content.decode()
+
+
+def test_a_fragment_without_a_session_reloads_the_page_instead_of_showing_the_door_in_it(client: Client) -> None:
+    answer = client.get("/frame/live/", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.content) == (401, b"")
+    assert answer.headers["HX-Refresh"] == "true"
