@@ -40,9 +40,9 @@ class Backup:
 
 def write(path: Path, *, with_keys: bool = False) -> Backup:
     """Write a backup to `path`; the file appears complete or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
             with tables.snapshot():
@@ -61,7 +61,8 @@ def write(path: Path, *, with_keys: bool = False) -> Backup:
             archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        if partial.parent.is_dir():
+            partial.unlink(missing_ok=True)
         raise BackupError(f"The backup could not be written to {path}: {error.strerror or error}.") from error
     rows = sum(entry["rows"] for entry in table_list.values())
     return Backup(path, path.stat().st_size, rows, len(file_list))

@@ -17,7 +17,16 @@ from django.db import transaction
 
 from accounts.ownership import unscoped
 from charmem_site.backup import tables
-from charmem_site.backup.archive import FOLDERS, FORMAT, KEY_FILES, MANIFEST, BackupError, _migrations, table_name, write
+from charmem_site.backup.archive import (
+    FOLDERS,
+    FORMAT,
+    KEY_FILES,
+    MANIFEST,
+    BackupError,
+    _migrations,
+    table_name,
+    write,
+)
 from jobs.models import Job
 from sync.models import Tavern
 

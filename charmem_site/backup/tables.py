@@ -73,7 +73,7 @@ def _plain(value: Any) -> str:
 def empty_all() -> None:
     """Remove every row that a backup replaces."""
     for model in reversed(tables()):
-        model._base_manager.all()._raw_delete(using="default")  # type: ignore[attr-defined]
+        model._base_manager.all()._raw_delete(using="default")
 
 
 def load(model: type[Model], lines: Iterable[bytes]) -> int:
@@ -85,7 +85,7 @@ def load(model: type[Model], lines: Iterable[bytes]) -> int:
         size = max(connection.ops.bulk_batch_size(fields, batch), 1)  # type: ignore[arg-type]
         for start in range(0, len(batch), size):
             # raw keeps auto_now fields as they are; bulk_create would stamp them anew.
-            model._base_manager.all()._insert(batch[start : start + size], fields=fields, using="default", raw=True)  # type: ignore[attr-defined]
+            model._base_manager.all()._insert(batch[start : start + size], fields=fields, using="default", raw=True)
         count += len(batch)
     return count
 
