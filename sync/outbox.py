@@ -129,7 +129,7 @@ def _keep_copy(attachment: Attachment, data: bytes) -> None:
 
 
 def _copies_folder(attachment: Attachment) -> Path:
-    return Path(settings.DATA_DIR) / "backups-files" / str(attachment.tavern_id) / str(attachment.pk)
+    return Path(settings.DATA_DIR) / "databank-copies" / str(attachment.tavern_id) / str(attachment.pk)
 
 
 def _text(data: bytes) -> str:
