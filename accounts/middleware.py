@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zoneinfo
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
@@ -16,8 +17,8 @@ class SignInFirst(LoginRequiredMiddleware):
     """Every page needs a session unless it says otherwise. A fragment asked for by a page whose session has ended makes
     that page reload, which leads to the door and back; the door is never swapped into a corner of the page."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Callable[..., HttpResponse]) -> HttpResponse:
-        answer: HttpResponse = super().handle_no_permission(request, view_func)
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> Any:
+        answer = super().handle_no_permission(request, view_func)
         if request.headers.get("HX-Request") == "true":
             return HttpResponse(status=401, headers={"HX-Refresh": "true"})
         return answer

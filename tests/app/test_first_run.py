@@ -135,3 +135,17 @@ def test_bootstrap_never_adds_a_second_admin(alice: User, tmp_path: Path) -> Non
     (tmp_path / "password").write_text("four words are fine\n")
     with pytest.raises(CommandFailed, match="Somebody has an account here already"):
         call_command("bootstrap", "--admin", "wren", "--password-file", str(tmp_path / "password"))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("bind", "site", "start"),
+    [
+        ("127.0.0.1:8420", "", "http://127.0.0.1:8420/setup/?token="),
+        ("0.0.0.0:8420", "", "http://127.0.0.1:8420/setup/?token="),
+        ("[::]:80", "https://mem.home", "https://mem.home/setup/?token="),
+    ],
+)
+def test_the_link_is_one_that_a_browser_can_open(settings: Settings, bind: str, site: str, start: str) -> None:
+    settings.BIND, settings.SITE_URL = bind, site
+    assert str(first_run.setup_link()).startswith(start)
