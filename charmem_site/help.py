@@ -10,6 +10,7 @@ from pathlib import Path
 
 import django
 from django.conf import settings
+from django.db import connection
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -73,7 +74,7 @@ def _folder_facts() -> dict[str, object]:
     database = folder / "charmem.sqlite3"
     return {
         "folder": folder,
-        "engine": settings.DATABASES["default"]["ENGINE"].rsplit(".", 1)[-1],
+        "engine": connection.vendor,
         "database_size": database.stat().st_size if database.is_file() else None,
         "free": usage.free,
         "backups": folder / "backups",

@@ -14,13 +14,13 @@ from memories.models import Memory, MemoryBlock, MemoryFile, Revision
 from memories.page_queries import (
     Unread,
     Word,
-    extraction_settings,
     health_word,
     memories_of,
     price_of,
     total_unread,
     unread_by_chat,
 )
+from memories.queries import extraction_settings
 from providers.models import Connection
 from providers.queries import default_connection
 from sync.models import Character, Chat, Message

@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString, mark_safe
 from accounts.models import User
 from memories.markup import chat_html
 from memories.models import Memory, Watermark
-from memories.page_queries import READABLE_ROLES
 from sync.models import Chat, Message
 
 WINDOW = 100
@@ -92,11 +91,6 @@ def _attach_memories(user: User, chat: Chat, lines: list[Line]) -> None:
 
 def hidden_count(user: User, chat: Chat) -> int:
     return Message.objects.for_user(user).filter(chat=chat, is_hidden=True).count()
-
-
-def unread_count(user: User, chat: Chat, read_to: int) -> int:
-    rows = Message.objects.for_user(user).filter(chat=chat, index__gt=read_to, is_hidden=False)
-    return rows.filter(role__in=READABLE_ROLES).count()
 
 
 @dataclass

@@ -183,7 +183,7 @@ def needs(user: User, taverns: list[Tavern], all_tiles: list[Tile], failed: list
 
 
 def _tavern_needs(taverns: list[Tavern]) -> list[Need]:
-    states = {Tavern.State.PAUSED: "warn", Tavern.State.UNREACHABLE: "bad"}
+    states = {"paused": "warn", "unreachable": "bad"}
     return [
         Need(
             row.name, reverse("sync:settings"), states[row.state], row.get_state_display(), row.state_reason, _("Look")

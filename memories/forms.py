@@ -48,7 +48,7 @@ class BlockForm(forms.Form):
         return [f"[{name.translate(_NO_BRACKETS)} — {topic}]", *self.cleaned_data["bullets"]]
 
 
-class FileForm(forms.ModelForm):  # type: ignore[type-arg]
+class FileForm(forms.ModelForm):
     """Name and layout of a character's memory file."""
 
     class Meta:

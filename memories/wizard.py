@@ -152,8 +152,8 @@ def _chat_of(user: User, job: Job | None) -> Chat | None:
     """The chat an extraction job is about, from its parameters."""
     if job is None:
         return None
-    if job.params.get("chat"):
-        return _chats(user).filter(pk=job.params["chat"]).first()
+    if job.params.get("chats"):
+        return _chats(user).filter(pk__in=job.params["chats"]).order_by("-last_at").first()
     return _chats(user).filter(character=job.params.get("character")).order_by("-last_at").first()
 
 

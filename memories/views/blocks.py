@@ -37,7 +37,7 @@ def page(request: PersonRequest, block_id: UUID) -> HttpResponse:
     """The block with everything that can be done to it; a drawer on the character's page, a page without JavaScript."""
     block = held(request, block_id)
     card = cards(request.user, [block.pk], Filters())[0]
-    context = {"card": card, "block": block, "character": block.file.character}
+    context = {"card": card, "character": block.file.character}
     return render(request, "memories/_block_drawer.html" if request.htmx else "memories/block.html", context)
 
 
@@ -51,7 +51,7 @@ def add(request: PersonRequest, block_id: UUID) -> HttpResponse:
             editing.add_memory(request.user, block, form.cleaned_data["text"])
             say(request, _("Added."), undo_url(block))
         return back(request, "memories:character", block.file.character_id)
-    context = {"form": form, "character": block.file.character, "block": block}
+    context = {"form": form, "character": block.file.character, "for_block": block}
     return render(request, "memories/_bullet_form.html" if request.htmx else "memories/bullet_form.html", context)
 
 
@@ -90,10 +90,6 @@ def move(request: PersonRequest, block_id: UUID) -> HttpResponse:
     """Move a block one place up or down (newest is up)."""
     block = held(request, block_id)
     with explained(request):
-        order = [row.pk for row in block.file.blocks.order_by("order", "created_at")]
-        at = order.index(block.pk)
         # The page shows the newest block on top, the file keeps it at the end.
-        place = min(at + 1, len(order) - 1) if request.POST.get("to") == "up" else max(at - 1, 0)
-        order.insert(place, order.pop(at))
-        editing.reorder(request.user, block.file, order)
+        editing.move_block(request.user, block, 1 if request.POST.get("to") == "up" else -1)
     return back(request, "memories:character", block.file.character_id)

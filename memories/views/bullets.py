@@ -36,7 +36,6 @@ def page(request: PersonRequest, memory_id: UUID) -> HttpResponse:
     context = {
         "evidence": evidence(request.user, memory),
         "memory": memory,
-        "block": memory.block,
         "character": memory.block.file.character,
     }
     return render(request, "memories/_evidence.html" if request.htmx else "memories/evidence.html", context)
@@ -49,7 +48,7 @@ def edit(request: PersonRequest, memory_id: UUID) -> HttpResponse:
     form = BulletForm(request.POST or None, initial={"text": memory.text})
     if request.method == "POST" and form.is_valid():
         return _save(request, memory, form)
-    context = {"form": form, "memory": memory, "block": memory.block, "character": memory.block.file.character}
+    context = {"form": form, "memory": memory, "character": memory.block.file.character}
     status = 422 if request.method == "POST" else 200
     template = "memories/_bullet_form.html" if request.htmx else "memories/bullet_form.html"
     return render(request, template, context, status=status)

@@ -9,23 +9,26 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-
 from accounts.access import PersonRequest, owned
-from memories import editing
+from accounts.models import User
+from memories import editing, memory_file, outside_text
 from memories.character_frame import CharacterFrame, character_frame
 from memories.character_list import arrange, filter_choices, sort_choices
 from memories.extraction import start_extraction
+from memories.file_names import auto_file_name
 from memories.forms import FileForm
-from memories.memory_list import block_ids, cards, facets, pages_of, read_filters
+from memories.memory_file import file_for
+from memories.memory_list import block_ids, cards, facets, file_of, pages_of, read_filters
 from memories.models import MemoryFile
-from memories.page_queries import extraction_settings, price_of, tiles, total_unread
+from memories.page_queries import price_of, tiles, total_unread
+from memories.queries import extraction_settings
 from memories.views.saying import explained, say
 from sync.models import Character, Tavern
+
 TILES_A_PAGE = 120
 
 
@@ -133,11 +136,22 @@ def undo(request: PersonRequest, character_id: UUID) -> HttpResponse:
 def settings(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """File name and layout of one character."""
     character = owned(Character, request, pk=character_id)
-    form = FileForm(request.user, character, request.POST or None)
+    file = file_of(request.user, character) or MemoryFile(name=auto_file_name(character.name))
+    form = FileForm(request.POST or None, instance=file)
     if request.method == "POST" and form.is_valid():
         with explained(request):
-            form.save()
-            messages.success(request, _("Saved. The file is written again with the next pass."))
-        return redirect(reverse("memories:character_settings", args=[character_id]))
+            _settle(request.user, character, form)
+            messages.success(request, _("Saved. The file in SillyTavern follows within seconds."))
+        return redirect("memories:character_settings", character_id)
     context = {"hero": character_frame(request.user, character), "tab": "settings", "form": form}
     return render(request, "memories/character_settings.html", context)
+
+
+def _settle(user: User, character: Character, form: FileForm) -> None:
+    """Layout first (it makes a revision), then the name; address and index stay."""
+    file = file_for(character)
+    with memory_file.change(file, reason=_("Layout changed"), author=user) as editor:
+        layout = form.cleaned_data["layout"]
+        editor.set_layout(layout=layout, separator=file.separator, with_metadata=file.with_metadata)
+    if form.cleaned_data["name"] != file.name:
+        outside_text.rename(file, form.cleaned_data["name"])

@@ -13,10 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
 from memories.character_frame import character_frame
-from memories.chat_page import hidden_count, tree, unread_count, watermark_of, window
+from memories.chat_page import hidden_count, tree, watermark_of, window
 from memories.extraction import start_extraction
 from memories.models import Memory, MemoryBlock
-from memories.page_queries import Unread, extraction_settings, price_of, unread_by_chat
+from memories.page_queries import Unread, price_of, unread_by_chat
+from memories.queries import extraction_settings
 from memories.views.saying import explained
 from sync.models import Character, Chat
 
@@ -60,8 +61,8 @@ def page(request: PersonRequest, chat_id: UUID) -> HttpResponse:
     read_to = mark.index if mark else -1
     at = request.GET.get("at", "").strip().lstrip("#")
     shown = window(request.user, chat, int(at) if at.isdecimal() and len(at) < 9 else None, read_to)
-    waiting = unread_count(request.user, chat, read_to)
     parts = unread_by_chat(request.user, chat.character) if chat.character else {}
+    unread = parts.get(chat.pk, Unread())
     context = {
         "chat": chat,
         "character": chat.character,
@@ -69,10 +70,10 @@ def page(request: PersonRequest, chat_id: UUID) -> HttpResponse:
         "read_to": read_to,
         "window": shown,
         "at": at,
-        "unread": waiting,
+        "unread": unread.messages,
         "hidden": hidden_count(request.user, chat),
         "memories": Memory.objects.for_user(request.user).filter(block__chat=chat, is_topic=False).count(),
-        "price": price_of(request.user, parts.get(chat.pk, Unread())),
+        "price": price_of(request.user, unread),
         "interval": extraction_settings(request.user).interval,
     }
     return render(request, "memories/chat.html", context)

@@ -85,8 +85,8 @@ def model(request: PersonRequest) -> HttpResponse:
 
 
 def _wish(request: PersonRequest) -> Wish:
-    names = ("preset", "base_url", "key", "model")
-    return Wish(**{name: request.POST.get(name, "").strip() for name in names})
+    typed = {name: request.POST.get(name, "").strip() for name in ("preset", "base_url", "key", "model")}
+    return Wish(preset=typed["preset"], base_url=typed["base_url"], key=typed["key"], model=typed["model"])
 
 
 def _connect(request: PersonRequest) -> HttpResponse:
