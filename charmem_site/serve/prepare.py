@@ -12,8 +12,8 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+
+from charmem_site.serve import tables
 
 STAMP = "sources.sha256"
 logger = logging.getLogger(__name__)
@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 def everything() -> None:
     """Bring tables and static files up to date, on Linux side by side; ends the process when the tables cannot be."""
-    helper = _fork(migrate)
+    helper = _fork(tables.bring_up_to_date)
     collect_static()
     if helper is None:
-        migrate()
+        tables.bring_up_to_date()
     elif os.waitstatus_to_exitcode(os.waitpid(helper, 0)[1]):
         sys.exit(1)
 
@@ -46,13 +46,6 @@ def _fork(step: Callable[[], None]) -> int | None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-
-
-def migrate() -> None:
-    """Apply what is missing; when nothing is, one query."""
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", interactive=False, verbosity=0)
 
 
 def _sources() -> str:
