@@ -128,7 +128,7 @@ class Frame:
     def jobs(self) -> dict[str, int]:
         """Running and waiting jobs of this person and how far the running ones are, in chunks."""
         running = Q(state=Job.State.RUNNING)
-        active = Job.objects.for_user(self._person()).filter(state__in=Job.ACTIVE)
+        active = Job.objects.for_user(self._person()).filter(state__in=Job.ACTIVE, parent=None)
         found = active.aggregate(
             running=Count("pk", filter=running),
             waiting=Count("pk", filter=~running),

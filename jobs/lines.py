@@ -23,6 +23,15 @@ LOOKS = {
     Job.State.CANCELLED: ("is-off", "circle-stop"),
 }
 
+PART_ORDER = (
+    Job.State.DONE,
+    Job.State.RUNNING,
+    Job.State.PAUSED,
+    Job.State.FAILED,
+    Job.State.CANCELLED,
+    Job.State.QUEUED,
+)
+
 
 @dataclass
 class Line:
@@ -58,6 +67,20 @@ class Line:
     def figure(self) -> str:
         """The first figure, for the narrow column of a list."""
         return self.facts[0][1] if self.facts else ""
+
+    @property
+    def parts_sentence(self) -> str:
+        """How the parts of a batch stand: "30 parts: 12 done, 1 failed, 17 waiting."."""
+        counts = self.part_counts
+        total = sum(counts.values())
+        shares = ", ".join(f"{counts[state.value]} {state.label}" for state in PART_ORDER if counts.get(state.value))
+        sentence = ngettext("%(total)d part: %(shares)s.", "%(total)d parts: %(shares)s.", total)
+        return sentence % {"total": total, "shares": shares}
+
+    @property
+    def next_chunk(self) -> int:
+        """The number of the chunk a retry starts with, 0 when there is no telling."""
+        return self.job.step + 1 if self.job.step and self.job.total and not self.job.is_batch else 0
 
     @property
     def left(self) -> float | None:

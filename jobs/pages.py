@@ -106,7 +106,7 @@ class JobsPage(LivePage):
         batches = {line.job.pk: line for line in rows if line.job.is_batch}
         if batches:
             counts = queries.part_counts(batches, self.user)
-            parts = lines(queries.parts(batches, self.user))
+            parts = lines(queries.parts(counts, self.user))
             for batch_id, line in batches.items():
                 line.parts = [part for part in parts if part.job.parent_id == batch_id]
                 line.part_counts = counts.get(batch_id, {})

@@ -15,6 +15,7 @@ from jobs.models import Job
 
 TURN = timedelta(seconds=60)
 AFTERMATH = timedelta(minutes=1)
+SMALL_BATCH, PARTS_SHOWN = 12, 60
 PACE_RUNNING, PACE_AFTER, PACE_IDLE = 1, 5, 20  # seconds between two looks of a live page
 
 
@@ -89,11 +90,13 @@ def stamp(user: User) -> tuple[int, datetime | None, datetime | None]:
     return found["count"], found["changed"], found["ended"]
 
 
-def parts(batch_ids: Iterable[uuid.UUID], user: User, most: int = 40) -> list[Job]:
-    """The parts of these batches that a list shows: those at work and those that failed."""
-    rows = Job.objects.for_user(user).filter(parent__in=list(batch_ids))
-    shown = rows.filter(at_work(timezone.now()) | Q(state=Job.State.FAILED))
-    return list(shown.order_by("parent", "created_at")[:most])
+def parts(batches: dict[uuid.UUID, dict[str, int]], user: User) -> list[Job]:
+    """The parts that a list shows of these batches (with their `part_counts`): all of a small batch, of a large one
+    those at work and those that failed."""
+    small = [batch_id for batch_id, counts in batches.items() if sum(counts.values()) <= SMALL_BATCH]
+    shown = Q(parent__in=small) | at_work(timezone.now()) | Q(state=Job.State.FAILED)
+    rows = Job.objects.for_user(user).filter(shown, parent__in=list(batches))
+    return list(rows.order_by("parent", "created_at", "pk")[:PARTS_SHOWN])
 
 
 def part_counts(batch_ids: Iterable[uuid.UUID], user: User) -> dict[uuid.UUID, dict[str, int]]:
