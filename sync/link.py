@@ -76,9 +76,7 @@ def inspect_folder(path: str | Path) -> FolderReport:
         raise LinkError(_("%(folder)s cannot be read.") % {"folder": real}) from None
 
 
-def link_folder(
-    user: User, path: str | Path, url: str = "", name: str = "", *, by_operator: bool = False
-) -> Tavern:
+def link_folder(user: User, path: str | Path, url: str = "", name: str = "", *, by_operator: bool = False) -> Tavern:
     """Link a user folder to `user` and start reading it. Raises LinkError with a sentence.
 
     `by_operator`: said on the server's own command line, where any folder may be named.

@@ -1,4 +1,4 @@
-"""Recognising SillyTavern on disk: an installation, its data root, the user folders inside, and where to look for them."""
+"""SillyTavern on disk: an installation, its data root, the user folders inside, and where to look for them."""
 
 from __future__ import annotations
 

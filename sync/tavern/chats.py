@@ -213,7 +213,7 @@ class ChatReader:
     def _read(self, raw: _Raw) -> ChatLine:
         if raw.data is None:
             raise _Unreadable("long-line", f"This line is {_megabytes(raw.length)} long; more than 8 MiB is not read.")
-        value = self._value(raw)
+        value = self._value(raw, raw.data)
         if not isinstance(value, dict):
             raise _Unreadable("no-message", "This line is not a message.")
         swipes, swipe = rows(value.get("swipes")), _swipe(value)
@@ -222,7 +222,12 @@ class ChatReader:
         date = raw_date[:120] if isinstance(raw_date, str) else word(raw_date, 120)
         if date and parse_date(raw_date) is None:
             self.problems.add(
-                Problem("bad-date", "The date of this message cannot be read.", "The message was read, its date is open.", raw.number)
+                Problem(
+                    "bad-date",
+                    "The date of this message cannot be read.",
+                    "The message was read, its date is open.",
+                    raw.number,
+                )
             )
         text, name = clean(text), value.get("name")
         is_hidden = bool(value.get("is_system"))
@@ -244,10 +249,9 @@ class ChatReader:
             rows(value.get("swipe_info")),
         )
 
-    def _value(self, raw: _Raw) -> Any:
-        assert raw.data is not None
+    def _value(self, raw: _Raw, data: bytes) -> Any:
         try:
-            return _decode(raw.data.decode())
+            return _decode(data.decode())
         except UnicodeDecodeError:
             pass
         except (ValueError, RecursionError):
@@ -255,11 +259,13 @@ class ChatReader:
                 raise _Unreadable("bad-line", "This line is not valid JSON.") from None
             raise _Unreadable("cut-off", "The last line is cut off in the middle.") from None
         try:
-            value = _json(raw.data)
+            value = _json(data)
         except ValueError:
             raise _Unreadable("bad-line", "This line is not valid JSON.") from None
         self.problems.add(
-            Problem("bad-bytes", "This line holds bytes that are not UTF-8.", "It was read with those replaced.", raw.number)
+            Problem(
+                "bad-bytes", "This line holds bytes that are not UTF-8.", "It was read with those replaced.", raw.number
+            )
         )
         return value
 

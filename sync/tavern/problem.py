@@ -1,4 +1,4 @@
-"""What a reader could not use: line, what is wrong, what was kept. Sentences are for people and never hold chat text."""
+"""What a reader could not use: line, what is wrong, what was kept. The sentences never hold chat text."""
 
 from __future__ import annotations
 
