@@ -29,7 +29,7 @@ def setup_link(base: str = "") -> str | None:
         return None
     token = secrets.token_urlsafe(24)
     _write({"hash": _hash(token), "expires": time.time() + LIFETIME})
-    base = base or settings.SITE_URL or f"http://{_reachable(settings.BIND)}"
+    base = base or settings.SITE_URL or f"http://{reachable(settings.BIND)}"
     return f"{base.rstrip('/')}{reverse('accounts:setup')}?token={token}"
 
 
@@ -51,9 +51,9 @@ def create_first_admin(token: str, username: str, password: str, **fields: objec
         return User.objects.create_person(username, password, role=User.Role.ADMIN, **fields)
 
 
-def _reachable(bind: str) -> str:
+def reachable(bind: str) -> str:
     """An address to open for one to listen on: "every interface" is none that a browser can go to."""
-    for everywhere in ("0.0.0.0:", "[::]:"):  # noqa: S104
+    for everywhere in ("0.0.0.0:", "[::]:"):
         if bind.startswith(everywhere):
             return "127.0.0.1:" + bind.removeprefix(everywhere)
     return bind

@@ -114,12 +114,9 @@ class ProfileForm(forms.ModelForm):
         return found[0]
 
 
-class PasswordForm(forms.Form):
-    """The old password and a new one."""
+class NewPasswordForm(forms.Form):
+    """A new password."""
 
-    old = forms.CharField(
-        label=_("Password now"), strip=False, widget=forms.PasswordInput(_input(autocomplete="current-password"))
-    )
     new = forms.CharField(
         label=_("New password"),
         strip=False,
@@ -132,16 +129,25 @@ class PasswordForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.person = person
 
+    def clean_new(self) -> str:
+        new = str(self.cleaned_data["new"])
+        password_validation.validate_password(new, self.person)
+        return new
+
+
+class PasswordForm(NewPasswordForm):
+    """The old password and a new one."""
+
+    field_order = ("old", "new")
+    old = forms.CharField(
+        label=_("Password now"), strip=False, widget=forms.PasswordInput(_input(autocomplete="current-password"))
+    )
+
     def clean_old(self) -> str:
         old = str(self.cleaned_data["old"])
         if not self.person.check_password(old):
             raise ValidationError(_("That is not your password now. The old one stays."))
         return old
-
-    def clean_new(self) -> str:
-        new = str(self.cleaned_data["new"])
-        password_validation.validate_password(new, self.person)
-        return new
 
 
 class InviteForm(forms.ModelForm):

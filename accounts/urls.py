@@ -12,6 +12,7 @@ urlpatterns = [
     path("logout/", door.logout, name="logout"),
     path("setup/", door.setup, name="setup"),
     path("join/<str:token>/", door.join, name="join"),
+    path("password/<uuid:pk>/<str:token>/", door.new_password, name="new_password"),
     path("settings/you/", you.you, name="you"),
     path("settings/you/password/", you.password, name="password"),
     path("settings/you/sessions/end/", you.sessions_end, name="sessions_end"),

@@ -15,9 +15,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import first_run, invitations, sign_ins, throttling
+from accounts import first_run, invitations, password_links, sign_ins, throttling
 from accounts.addresses import client_address, network_of
-from accounts.forms import LoginForm, NewPersonForm
+from accounts.forms import LoginForm, NewPasswordForm, NewPersonForm
 from accounts.models import User
 
 WELCOME = "/wizard/"
@@ -89,6 +89,24 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             raise Http404(_("There is no such page."))
         return _welcome(request, person)
     return _page(request, "accounts/join.html", {"form": form, "invitation": invitation}, form)
+
+
+@login_not_required
+@never_cache
+@sensitive_post_parameters("new")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_password(request: HttpRequest, pk: str, token: str) -> HttpResponse:
+    """A lost password: the link comes from the server's command line (accounts/password_links.py)."""
+    person = password_links.find(pk, token)
+    if person is None:
+        raise Http404(_("There is no such page."))
+    form = NewPasswordForm(person, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        if not password_links.use(person, token, form.cleaned_data["new"]):
+            raise Http404(_("There is no such page."))
+        sign_ins.sign_in(request, User.objects.get(pk=person.pk))
+        return redirect("/")
+    return _page(request, "accounts/new_password.html", {"form": form, "person": person}, form)
 
 
 def _page(request: HttpRequest, template: str, context: dict[str, object], form: object) -> HttpResponse:

@@ -41,15 +41,17 @@ ROWS: dict[tuple[str, str], str] = {
     ("attachments", "uuid"): "attachment",
     ("conflicts", "uuid"): "conflict",
     ("issues", "int"): "issue",
-    ("grants", "uuid"): "grant",
+    ("folders", "uuid"): "grant",
     ("lorebooks", "uuid"): "lorebook",
     ("sessions", "uuid"): "sign_in",
     ("people", "uuid"): "owner",
     ("invitations", "uuid"): "invitation",
+    ("password", "uuid"): "owner",
 }
 
 # Variable parts behind which no person's row stands: a value that exists, and why it is nobody's.
 NOBODYS: dict[tuple[str, str], tuple[object, str]] = {
+    ("", "str"): ("guess", "the token of a link for a new password; a wrong one is 404 for everybody"),
     ("help", "slug"): ("extraction", "the guide is the same for everybody"),
     ("join", "str"): ("guess", "an invitation is for whoever holds its token; a wrong token is 404 for everybody"),
     ("new", "slug"): ("openai", "a preset of the catalogue, which is the same for everybody"),
@@ -61,6 +63,7 @@ WITHOUT_LOGIN: dict[str, tuple[set[int], str]] = {
     "healthz": ({200, 405}, "a container asks whether the server lives; the answer names nobody"),
     "accounts:login": ({200, 405, 422}, "the door"),
     "accounts:setup": ({404, 405}, "without a living token there is no such page"),
+    "accounts:new_password": ({404, 405}, "without a living token there is no such page"),
     "accounts:join": ({404, 405}, "without a living invitation there is no such page"),
     "companion:pending": ({401, 403, 404, 405}, "SillyTavern's page shows a key of its own instead of a session"),
     "companion:done": ({401, 403, 404, 405}, "SillyTavern's page shows a key of its own instead of a session"),
@@ -76,6 +79,7 @@ FOR_STRANGERS: dict[str, tuple[set[int], str]] = {
 
 ROUTES = all_routes()
 WITH_ROWS = [route for route in ROUTES if any(param.key in ROWS for param in route.params)]
+FOR_OWNERS = [route for route in WITH_ROWS if route.name not in {*FOR_STRANGERS, *WITHOUT_LOGIN}]
 MARK = "alicecanary"
 
 
@@ -131,7 +135,9 @@ def test_a_stranger_finds_nothing_under_ids_of_others(
     assert everything_of(alice) == before
 
 
-@pytest.mark.parametrize("route", [r for r in WITH_ROWS if r.name not in FOR_STRANGERS], ids=lambda route: route.name)
+@pytest.mark.parametrize(
+    "route", [r for r in WITH_ROWS if r.name not in {*FOR_STRANGERS, *WITHOUT_LOGIN}], ids=lambda route: route.name
+)
 def test_the_owner_is_let_in_so_that_the_404_of_strangers_means_something(
     route: Route, alice: User, bob: User, alice_client: Client
 ) -> None:
