@@ -135,9 +135,7 @@ def test_a_stranger_finds_nothing_under_ids_of_others(
     assert everything_of(alice) == before
 
 
-@pytest.mark.parametrize(
-    "route", [r for r in WITH_ROWS if r.name not in {*FOR_STRANGERS, *WITHOUT_LOGIN}], ids=lambda route: route.name
-)
+@pytest.mark.parametrize("route", FOR_OWNERS, ids=lambda route: route.name)
 def test_the_owner_is_let_in_so_that_the_404_of_strangers_means_something(
     route: Route, alice: User, bob: User, alice_client: Client
 ) -> None:
