@@ -8,6 +8,7 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs import registry
-        from memories import write_back
+        from memories import extraction, write_back
 
         registry.register(write_back.job_kind())
+        registry.register(extraction.job_kind())

@@ -1,14 +1,13 @@
 """What of a chat has been read, by identity instead of position (pure; architecture, Watermark).
 
-Messages are compared through marks. A message with a date of its own is known by its identity, whatever was deleted
-or inserted around it. Messages that share role and date (old chats have none, or minutes only) are aligned by their
-content: an equal number of changed ones in the same place was edited, anything else is new.
+Messages are compared through marks. A message with a date is known by its identity, whatever was deleted or inserted
+around it. Messages without dates (very old chats) are aligned by their content: an equal number of changed ones in the
+same place was edited, anything else is new.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -45,33 +44,36 @@ def unread(messages: Sequence[Mark], read: Iterable[Mark]) -> list[int]:
     """Positions in `messages` that were not read yet; `read` lists marks in the order of reading."""
     known = list({mark.identity: mark for mark in read}.values())
     identities = {mark.identity for mark in known}
-    places: dict[str, list[int]] = defaultdict(list)
-    for position, mark in enumerate(messages):
-        places[mark.group].append(position)
-    read_by_group: dict[str, list[Mark]] = defaultdict(list)
-    for mark in known:
-        read_by_group[mark.group].append(mark)
-    fresh: list[int] = []
-    for group, positions in places.items():
-        if len(positions) == 1 and messages[positions[0]].is_dated:
-            fresh += [p for p in positions if messages[p].identity not in identities]
-        else:
-            fresh += _unread_equals(messages, positions, read_by_group[group])
+    fresh = [p for p, mark in enumerate(messages) if mark.is_dated and mark.identity not in identities]
+    for group in {mark.group for mark in messages if not mark.is_dated}:
+        positions = [p for p, mark in enumerate(messages) if mark.group == group]
+        fresh += _unread_equals(messages, positions, [mark for mark in known if mark.group == group])
     return sorted(fresh)
 
 
+def inherited(messages: Sequence[Mark], read: Iterable[Mark], shared: int) -> list[Mark]:
+    """Which of a relative's marks stand for messages of this chat: up to position `shared` by identity, later ones
+    only when they have a date and still say the same."""
+    by_identity = {mark.identity: mark for mark in read}
+    found = []
+    for position, mark in enumerate(messages):
+        other = by_identity.get(mark.identity)
+        if other and (position <= shared or (mark.is_dated and other.content == mark.content)):
+            found.append(other)
+    return found
+
+
 def _unread_equals(messages: Sequence[Mark], positions: list[int], read: list[Mark]) -> list[int]:
-    """Among messages of the same role and date: those that no read message stands for."""
+    """Among messages of one role without dates: those that no read message stands for."""
     if not read:
         return positions
     now = [messages[position].content for position in positions]
     then = [mark.content for mark in read]
     fresh: list[int] = []
     for kind, a, b, c, d in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
-        is_edit = kind == "replace" and b - a == d - c
-        # Without dates, a changed end may as well be a new message: reading twice is better than losing it.
-        at_the_end = d == len(now) and not messages[positions[0]].is_dated
-        if kind == "insert" or (kind == "replace" and (not is_edit or at_the_end)):
+        # A changed end may as well be a new message: reading twice is better than losing it.
+        is_edit = kind == "replace" and b - a == d - c and d < len(now)
+        if kind in ("insert", "replace") and not is_edit:
             fresh += positions[c:d]
     return fresh
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memories.lineage import shared_prefixes
-from memories.reading import Mark, chunk_key, find_position, last_read, tail_of, unread
+from memories.reading import Mark, chunk_key, find_position, inherited, last_read, tail_of, unread
 
 
 def marks(messages: list[tuple[str, str, str]]) -> list[Mark]:
@@ -50,8 +50,18 @@ def test_messages_without_dates_are_aligned_by_what_they_say() -> None:
 def test_two_messages_of_one_minute() -> None:
     before = [("user", "January 1, 2024 2:30pm", "one"), ("user", "January 1, 2024 2:30pm", "two")]
     assert unread(marks(before), marks(before[:1])) == [1]
-    assert unread(marks([before[0], ("user", before[0][1], "between"), before[1]]), marks(before)) == [1]
     assert unread(marks([before[0], ("user", before[0][1], "two, edited")]), marks(before)) == []
+
+
+def test_a_branch_inherits_what_was_read_of_its_beginning() -> None:
+    parent = marks(dated("a", "b", "c", "d"))
+    branch = marks([*dated("a", "b"), ("user", "2026-03-01", "other")])
+    assert unread(branch, inherited(branch, parent, 1)) == [2]
+    assert unread(branch, inherited(branch, parent, -1)) == [2]
+    edited = marks([*dated("a"), (*dated("a", "b")[1][:2], "another b")])
+    assert unread(edited, inherited(edited, parent, 0)) == [1]
+    old = marks([("user", "", "aa"), ("user", "", "bb"), ("user", "", "cc")])
+    assert unread(old, inherited(old, old, 1)) == [2]
 
 
 edits = st.lists(

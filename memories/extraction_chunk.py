@@ -1,0 +1,293 @@
+"""One chunk of an extraction: plan it, ask, judge the bullets, write everything in one transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs.run import JobFailed, JobRun
+from memories import queries, watermark
+from memories.answer import Answer, arrange
+from memories.blocks import is_topic, timestamp
+from memories.evidence import Evidence
+from memories.extraction_call import Read, TooLong, ask
+from memories.extraction_prompt import Budget, Prompt, budget, build
+from memories.file_editor import Editor, NewMemory
+from memories.local_time import local_now
+from memories.memory_file import change, file_for, memories_of
+from memories.models import ExtractedChunk, Memory, MemoryBlock
+from memories.names import SourceWords
+from memories.queries import Reading
+from memories.reading import Mark, chunk_key
+from memories.similarity import find_duplicate_normalised, normalise
+from memories.transcript import Chunk, next_chunk
+from providers.models import Connection
+from providers.queries import default_connection
+from providers.tokens import estimate_tokens
+from sync.models import Character
+
+SMALLEST = 100  # tokens of messages below which halving makes no sense any more
+
+
+@dataclass(frozen=True)
+class Work:
+    """Everything that one chunk needs. `size` counts tokens as the connection's model does."""
+
+    run: JobRun
+    reading: Reading
+    character: Character
+    connection: Connection
+    answer_tokens: int
+    per_call: int
+    sizes: Budget
+    size: Callable[[str], int]
+
+
+@dataclass
+class Findings:
+    """Blocks to be written, and what was left out or marked."""
+
+    blocks: list[list[NewMemory]]
+    repeated: int = 0
+    similar: int = 0
+    unverified: int = 0
+
+    @property
+    def memories(self) -> int:
+        return sum(not is_topic(one.text) for block in self.blocks for one in block)
+
+
+def read_chunk(run: JobRun, reading: Reading, character: Character) -> None:
+    """Read the first unread stretch of a chat; smaller pieces when the model's window is too small for it."""
+    work = _plan(run, reading, character)
+    while True:
+        chunk = _cut(work)
+        if not chunk.lines:
+            return _commit_empty(work, chunk)
+        try:
+            return _read(work, chunk)
+        except TooLong:
+            work = _smaller(work)
+
+
+def _plan(run: JobRun, reading: Reading, character: Character) -> Work:
+    connection = default_connection(run.owner)
+    if connection is None:
+        raise JobFailed(
+            _("No model is connected any more. Everything read before is kept."),
+            hint=_("Connect one under Settings, Models, then press Retry."),
+            error_type="setup",
+        )
+    chosen = queries.extraction_settings(run.owner)
+    size = partial(estimate_tokens, bytes_per_token=connection.bytes_per_token)
+    answer = chosen.response_tokens
+    if connection.context_tokens:
+        answer = max(100, min(answer, connection.context_tokens // 4))
+    sizes = budget(context=connection.context_tokens, answer=answer, measure=size)
+    halvings = int(run.params.get("halvings", 0))
+    return Work(
+        run=run,
+        reading=reading,
+        character=character,
+        connection=connection,
+        answer_tokens=answer,
+        per_call=max(1, chosen.messages_per_call >> halvings),
+        sizes=Budget(sizes.card >> halvings, sizes.memories >> halvings, sizes.messages >> halvings),
+        size=size,
+    )
+
+
+def _cut(work: Work) -> Chunk:
+    stretch = work.reading.first_stretch
+    entries = queries.entries_at(work.run.owner, work.reading, stretch)
+    chunk = next_chunk(
+        entries,
+        range(len(entries)),
+        max_messages=work.per_call,
+        max_tokens=work.sizes.messages,
+        measure=work.size,
+    )
+    if chunk is None:
+        raise JobFailed(_("The chat changed while it was read. Nothing was lost; press Retry."), error_type="changed")
+    return chunk
+
+
+def _smaller(work: Work) -> Work:
+    """Half of everything, remembered for the rest of the job."""
+    halvings = int(work.run.params.get("halvings", 0)) + 1
+    if work.sizes.messages < SMALLEST:
+        raise JobFailed(
+            _("Not even a part of one message fits into the model’s context window. These messages stay unread."),
+            hint=_("Choose a model with a larger window, or correct the window in the connection’s settings."),
+            error_type="context",
+        )
+    work.run.keep(halvings=halvings)
+    smaller = _plan(work.run, work.reading, work.character)
+    text = _("Too long for the model’s context window; now %(n)d messages at a time.")
+    work.run.log(text % {"n": smaller.per_call}, "warn")
+    return smaller
+
+
+def _read(work: Work, chunk: Chunk) -> None:
+    run, character = work.run, work.character
+    numbers = {"first": chunk.first_index, "last": chunk.last_index}
+    run.progress(doing=_("messages %(first)d to %(last)d") % numbers)
+    known = memories_of(file_for(character))
+    prompt = _prompt(work, chunk, known)
+    read = ask(run, work.connection, prompt, answer_tokens=work.answer_tokens, subject=f"chat:{work.reading.chat.pk}")
+    findings = judge(read.answer, chunk, known, character)
+    if _commit(work, chunk, findings, read, prompt):
+        _tell(run, findings, numbers)
+
+
+def _prompt(work: Work, chunk: Chunk, known: Sequence[Memory]) -> Prompt:
+    return build(
+        character=work.character.name,
+        card=work.character.card_text,
+        known=[memory.text for memory in known if not memory.is_topic],
+        lines=chunk.lines,
+        sizes=work.sizes,
+        seed=str(work.run.job.pk),
+        measure=work.size,
+    )
+
+
+def judge(answer: Answer, chunk: Chunk, known: Sequence[Memory], character: Character) -> Findings:
+    """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source."""
+    facts = [memory for memory in known if not memory.is_topic]
+    texts: list[str] = [normalise(memory.text) for memory in facts]
+    ids: list[uuid.UUID | None] = [memory.pk for memory in facts]
+    words = SourceWords(_sources(chunk, known, character))
+    evidence = Evidence(chunk.lines)
+    found = Findings([])
+    for entry in answer.entries:
+        new: list[NewMemory] = []
+        for bullet in entry:
+            if is_topic(bullet):
+                new.append(_new_memory(bullet, words, evidence, None))
+                continue
+            match = find_duplicate_normalised(normalise(bullet), texts)
+            if match is not None and match.is_exact:
+                found.repeated += 1
+                continue
+            new.append(_new_memory(bullet, words, evidence, ids[match.position] if match else None))
+            found.similar += match is not None
+            found.unverified += new[-1].is_unverified
+            texts.append(normalise(bullet))
+            ids.append(None)
+        by_text = {one.text: one for one in new}
+        found.blocks += [[by_text[text] for text in block] for block in arrange([one.text for one in new])]
+    return found
+
+
+def _new_memory(bullet: str, words: SourceWords, evidence: Evidence, duplicate_of: uuid.UUID | None) -> NewMemory:
+    unknown = words.unknown(bullet)
+    return NewMemory(
+        text=bullet,
+        evidence=[] if is_topic(bullet) else evidence.links(bullet),
+        unverified_names=unknown,
+        is_unverified=bool(unknown),
+        duplicate_of=duplicate_of,
+    )
+
+
+def _sources(chunk: Chunk, known: Sequence[Memory], character: Character) -> list[str]:
+    """Everything a name may come from: messages, speakers, card, persona names, memories."""
+    tavern = character.tavern
+    card = (character.name, character.card_text, character.scenario, character.first_message)
+    personas = (tavern.persona_name, *(str(name) for name in tavern.personas.values()))
+    said = (f"{entry.name}: {entry.text}" for entry in chunk.entries)
+    return [*card, *personas, *said, *(memory.text for memory in known)]
+
+
+def _commit(work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> bool:
+    """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already."""
+    run, chat = work.run, work.reading.chat
+    key = _key(work, chunk)
+    with run.commit():
+        if ExtractedChunk.objects.for_user(run.owner).filter(key=key).exists():
+            return False
+        reason = _("Extracted from “%(chat)s”, messages %(first)d to %(last)d") % {
+            "chat": chat.name,
+            "first": chunk.first_index,
+            "last": chunk.last_index,
+        }
+        if findings.blocks:
+            with change(file_for(work.character), reason=reason, job=run.job) as editor:
+                _add_blocks(editor, work, chunk, findings, read, prompt)
+        outcome = "memories" if findings.blocks else "nothing"
+        _note_read(work, chunk, key, outcome, memories=findings.memories, call=read.completion.call)
+    return True
+
+
+def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> None:
+    date = timestamp(local_now(work.run.owner, timezone.now()))
+    present = {memory.pk for memory in memories_of(editor.file)}
+    for block in findings.blocks:
+        editor.add_block(
+            work.reading.chat.name,
+            [one if one.duplicate_of in present else replace(one, duplicate_of=None) for one in block],
+            date=date,
+            origin=MemoryBlock.Origin.EXTRACTED,
+            chat=work.reading.chat,
+            first_index=chunk.first_index,
+            last_index=chunk.last_index,
+            job=work.run.job,
+            call=read.completion.call,
+            prompt_version=prompt.version,
+        )
+
+
+def _commit_empty(work: Work, chunk: Chunk) -> None:
+    """A stretch without a word for the model is read by looking at it."""
+    with work.run.commit():
+        _note_read(work, chunk, _key(work, chunk), "empty")
+
+
+def _note_read(work: Work, chunk: Chunk, key: str, outcome: str, **fields: object) -> None:
+    run = work.run
+    read = [Mark.of(one.identity, one.content, one.role, one.raw_date) for one in chunk.entries]
+    watermark.record(
+        run.owner,
+        work.reading,
+        work.character,
+        read,
+        first=chunk.first_index,
+        last=chunk.last_index,
+        outcome=outcome,
+        key=key,
+        job=run.job,
+        **fields,
+    )
+    start = work.reading.fresh[0]
+    watermark.remember(run.owner, work.reading, work.character, range(start, start + len(chunk.entries)))
+    step = run.job.step + len(chunk.lines)
+    run.progress(step=step, total=max(run.job.total, step))
+
+
+def _key(work: Work, chunk: Chunk) -> str:
+    identities = ((one.identity, one.content) for one in chunk.entries)
+    return chunk_key(str(work.reading.chat.pk), str(work.character.pk), identities)
+
+
+def _tell(run: JobRun, findings: Findings, numbers: dict[str, int]) -> None:
+    """One line of counts for the job's log."""
+    count = findings.memories
+    text = ngettext(
+        "%(n)d memory from messages %(first)d to %(last)d.",
+        "%(n)d memories from messages %(first)d to %(last)d.",
+        count,
+    ) % {**numbers, "n": count}
+    notes = [
+        (findings.repeated, _("%(n)d known already and left out")),
+        (findings.similar, _("%(n)d similar to a known one")),
+        (findings.unverified, _("%(n)d with a name that occurs nowhere")),
+    ]
+    extra = "; ".join(words % {"n": number} for number, words in notes if number)
+    run.log(f"{text} {extra}".strip(), "good" if count else "info")

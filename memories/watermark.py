@@ -1,0 +1,103 @@
+"""The watermark of a chat: everything before it has been read. What exactly was read stands in ExtractedChunk.marks.
+
+Index and counts follow from those marks, so they can be made again at any time: after a chunk, after SillyTavern
+changed the chat, after somebody marked messages as read or asked for them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from accounts.models import User
+from accounts.ownership import unscoped
+from memories import queries
+from memories.models import ExtractedChunk, Watermark
+from memories.queries import Reading
+from memories.reading import Mark, chunk_key, last_read, tail_of
+from sync.events import ChatsChanged
+from sync.models import Character, Chat
+
+
+def remember(user: User, reading: Reading, character: Character, now_read: Iterable[int] = ()) -> Watermark:
+    """Write the watermark of `reading`, with the positions `now_read` counted as read."""
+    done = set(now_read)
+    fresh = [position for position in reading.fresh if position not in done]
+    position = last_read(len(reading.marks), fresh)
+    identities = [mark.identity for mark in reading.marks]
+    values = {
+        "anchor": identities[position] if position >= 0 else "",
+        "index": reading.indices[position] if position >= 0 else -1,
+        "tail": tail_of(identities, position),
+        "waiting": sum(reading.speaks[one] for one in fresh),
+        "counted_version": reading.chat.version,
+    }
+    rows = Watermark.objects.for_user(user)
+    mark, _new = rows.update_or_create(chat=reading.chat, character=character, defaults=values)
+    return mark
+
+
+def settle(news: ChatsChanged) -> None:
+    """After a change in SillyTavern: watermarks of these chats, and of new branches of chats that were read."""
+    with unscoped("chats changed in SillyTavern"):
+        chats = Chat.objects.filter(pk__in=news.chat_ids, character__isnull=False)
+        known = ExtractedChunk.objects.filter(character__chats__in=chats).values_list("character", flat=True)
+        for chat in chats.filter(character__in=known.distinct()).select_related("character", "tavern__owner"):
+            if chat.character is not None:
+                recount(chat.tavern.owner, chat, chat.character)
+
+
+def recount(user: User, chat: Chat, character: Character) -> Watermark:
+    """Find the watermark of a chat again from what was read."""
+    return remember(user, queries.reading_of(user, chat, character), character)
+
+
+def mark_read(user: User, chat: Chat, character: Character, index: int) -> Watermark:
+    """Count everything up to message number `index` as read, without asking a model."""
+    reading = queries.reading_of(user, chat, character)
+    positions = [position for position in reading.fresh if reading.indices[position] <= index]
+    with transaction.atomic():
+        if positions:
+            marks = [reading.marks[position] for position in positions]
+            numbers = [reading.indices[position] for position in positions]
+            record(user, reading, character, marks, first=numbers[0], last=numbers[-1], outcome="skipped")
+        return remember(user, reading, character, positions)
+
+
+def read_again(user: User, chat: Chat, character: Character) -> Watermark:
+    """Forget what was read of this chat; memories stay, the next extraction pays for all of it again."""
+    with transaction.atomic():
+        chat.extracted_chunks.filter(character=character).delete()
+        return recount(user, chat, character)
+
+
+def record(
+    user: User,
+    reading: Reading,
+    character: Character,
+    marks: list[Mark],
+    *,
+    first: int,
+    last: int,
+    outcome: str,
+    key: str = "",
+    **fields: object,
+) -> ExtractedChunk:
+    """Note that these messages were read; `fields` are further ExtractedChunk fields."""
+    made = key or chunk_key(str(reading.chat.pk), str(character.pk), ((m.identity, m.content) for m in marks))
+    row, _new = ExtractedChunk.objects.for_user(user).update_or_create(
+        owner=user,
+        key=made,
+        defaults={
+            "chat": reading.chat,
+            "character": character,
+            "first_index": first,
+            "last_index": last,
+            "marks": [mark.pack() for mark in marks],
+            "messages": len(marks),
+            "outcome": outcome,
+            **fields,
+        },
+    )
+    return row
