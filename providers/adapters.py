@@ -125,7 +125,7 @@ def _headers(connection: Connection, preset: Preset, wire: ModuleType) -> dict[s
             hint=_("The vault key was replaced; enter the key again: Settings, Models."),
             error_type="key",
         ) from error
-    if preset.secret == "required" and not key:  # noqa: S105  a setting's word, not a password
+    if preset.key_use == "required" and not key:
         raise ProviderError(
             _("%(name)s needs a key.") % {"name": connection.name},
             retryable=False,

@@ -42,7 +42,7 @@ def is_never_allowed(address: IP) -> bool:
         return True
     if isinstance(plain, IPv4Address):
         return plain in ipaddress.ip_network("0.0.0.0/8") or plain in ipaddress.ip_network("240.0.0.0/4")
-    return plain.is_reserved or plain.is_site_local
+    return (plain.is_reserved and not plain.is_loopback) or plain.is_site_local
 
 
 def is_local(address: IP) -> bool:

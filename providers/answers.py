@@ -15,8 +15,8 @@ from providers.transport import Answer
 
 LONGEST_QUOTE = 500
 _CONTEXT = re.compile(
-    r"context[ _-]?(length|window|size)|maximum context|too many tokens|prompt is too long|exceeds? the (available )?context"
-    r"|exceed_context|input is too long|context limit|n_ctx",
+    r"context[ _-]?(length|window|size)|maximum context|too many tokens|prompt is too long"
+    r"|exceeds? the (available )?context|exceed_context|input is too long|context limit|n_ctx",
     re.IGNORECASE,
 )
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
@@ -30,10 +30,7 @@ def read_object(answer: Answer, *, name: str, is_local: bool = False) -> dict[st
     """
     if answer.status >= 300:
         raise status_error(answer, name=name, is_local=is_local)
-    if _is_stream(answer):
-        data = _joined_stream(answer.text)
-    else:
-        data = _parsed(answer, name=name, is_local=is_local)
+    data = _joined_stream(answer.text) if _is_stream(answer) else _parsed(answer, name=name, is_local=is_local)
     if not isinstance(data, dict):
         raise _unreadable(name)
     if data.get("error"):
@@ -148,14 +145,15 @@ def _error_inside(data: dict[str, Any], answer: Answer, *, name: str) -> Provide
     """Proxies answer 200 and put the trouble into the body."""
     error = data["error"]
     code = error.get("code") if isinstance(error, dict) else None
-    status = int(code) if str(code).isdigit() and 400 <= int(str(code)) < 600 else 0
+    status = int(str(code)) if str(code).isdigit() and 400 <= int(str(code)) < 600 else 0
     said = error_text(data)
     if status:
         return _by_status(status, said, answer, name)
     if _CONTEXT.search(f"{said} {code}"):
         return _by_status(400, said, answer, name)
     return ProviderError(
-        _("%(name)s answered with an error: %(said)s.") % {"name": name, "said": (said or _("no reason given")).rstrip(".")},
+        _("%(name)s answered with an error: %(said)s.")
+        % {"name": name, "said": (said or _("no reason given")).rstrip(".")},
         retryable=False,
         status=answer.status,
         error_type="server",
@@ -175,7 +173,12 @@ _STATUS: dict[int, tuple[str, bool, str, str]] = {
     404: ("not_found", False, "%(name)s does not know this model or address.", "Check the model and the address."),
     405: ("not_found", False, "%(name)s does not take questions at this address.", "The address usually ends in /v1."),
     408: ("timeout", True, "%(name)s gave up waiting.", "Try again, or choose a faster model."),
-    413: ("context", False, "The text is too long for %(name)s.", "Make the chunks smaller, or raise the context window."),
+    413: (
+        "context",
+        False,
+        "The text is too long for %(name)s.",
+        "Make the chunks smaller, or raise the context window.",
+    ),
     429: ("rate", True, "%(name)s is asked too often.", "CharMem waits and goes on by itself."),
     503: ("server", True, "%(name)s is overloaded or loading its model.", "CharMem tries again."),
 }
@@ -219,12 +222,15 @@ def _is_stream(answer: Answer) -> bool:
 
 def _joined_stream(text: str) -> dict[str, Any]:
     """One answer out of an event stream nobody asked for. Cut off before its end: finish reason "length"."""
-    content, reasoning, finish, last, usage = [], [], "", {}, None
+    content: list[str] = []
+    reasoning: list[str] = []
+    finish, usage = "", None
+    last: dict[str, Any] = {}
     for event in _events(text):
         if event.get("error"):
             return event
         last, usage = event, event.get("usage") or usage
-        choice = next(iter(event.get("choices") or []), {})
+        choice: dict[str, Any] = next(iter(event.get("choices") or []), {})
         delta = choice.get("delta") or choice.get("message") or {}
         content.append(delta.get("content") or choice.get("text") or "")
         reasoning.append(delta.get("reasoning_content") or delta.get("reasoning") or "")

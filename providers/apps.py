@@ -5,3 +5,11 @@ from django.apps import AppConfig
 
 class ProvidersConfig(AppConfig):
     name = "providers"
+
+    def ready(self) -> None:
+        from jobs.registry import add_facts, add_panel
+        from providers import job_calls, vault
+
+        vault.register_sealed("providers.Connection", "key_sealed")
+        add_panel(job_calls.panel)
+        add_facts(job_calls.facts)

@@ -14,7 +14,7 @@ Words = str | Promise
 class Preset:
     """One row of the catalogue.
 
-    `wire`: the adapter ("openai", "anthropic"). `reach`: providers/network.py, or "builtin". `key`: "required",
+    `wire`: the adapter ("openai", "anthropic"). `reach`: providers/network.py, or "builtin". `key_use`: "required",
     "optional" or "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the example.
     """
 
@@ -24,12 +24,17 @@ class Preset:
     wire: str
     reach: str
     base_url: str = ""
-    secret: str = "required"
+    key_use: str = "required"
     lists_models: bool = True
     default_model: str = ""
     key_page: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     obeys_grammar: bool = False
+
+    @property
+    def is_free(self) -> bool:
+        """Nobody sends a bill for these calls."""
+        return self.reach in ("local", "builtin") or self.key_use == "none"
 
     @property
     def address_is_typed(self) -> bool:
@@ -64,7 +69,7 @@ _ROWS = (
         wire="openai",
         reach="local",
         base_url="http://127.0.0.1:11434/v1",
-        secret="optional",  # noqa: S106
+        key_use="optional",
     ),
     Preset(
         key="openrouter",
@@ -95,7 +100,7 @@ _ROWS = (
         wire="openai",
         reach="hosted",
         base_url="https://text.pollinations.ai/openai",
-        secret="none",  # noqa: S106
+        key_use="none",
         lists_models=False,
         default_model="openai",
     ),
@@ -106,7 +111,7 @@ _ROWS = (
         wire="openai",
         reach="custom",
         base_url="https://example.com/v1",
-        secret="optional",  # noqa: S106
+        key_use="optional",
     ),
     Preset(
         key="builtin",
@@ -114,7 +119,7 @@ _ROWS = (
         hint=_("A trial of how things work, not of quality"),
         wire="openai",
         reach="builtin",
-        secret="none",  # noqa: S106
+        key_use="none",
         lists_models=False,
         obeys_grammar=True,
     ),

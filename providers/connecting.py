@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -107,6 +107,16 @@ def listed_models(connection: Connection) -> list[str]:
     """The kept list; empty when the server was never asked."""
     listing = ModelListing.objects.for_user(connection.owner).filter(connection=connection).first()
     return [str(name) for name in listing.models_json] if listing else []
+
+
+def address_for(user: User, wish: Wish) -> str:
+    """The address that a wish leads to; raises ConnectionProblem as the verbs do."""
+    return _address(user, _preset(wish.preset), wish.base_url)
+
+
+def keeping_name(connection: Connection, wish: Wish) -> Wish:
+    """The wish with the name that the connection has already."""
+    return replace(wish, name=wish.name or connection.name)
 
 
 def _preset(key: str) -> Preset:

@@ -1,4 +1,4 @@
-"""Looks whether a model server answers on this computer's usual ports. Quick, in parallel, inside the network policy."""
+"""Looks whether a model server answers on this computer's usual ports. Quick, in parallel, by the policy."""
 
 from __future__ import annotations
 

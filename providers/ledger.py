@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from accounts.ownership import unscoped
 from providers.base import ProviderError, Reply, Request, Usage
+from providers.catalogue import PRESETS
 from providers.models import Call, Connection
 from providers.tokens import calibrated, estimate_tokens
 
@@ -58,9 +59,9 @@ def fail(call: Call, connection: Connection, error: ProviderError, *, seconds: f
 
 
 def cost_of(connection: Connection, usage: Usage) -> Decimal | None:
-    """Money for these tokens at the connection's prices per million; None when no price is known."""
+    """Money for these tokens at the connection's prices per million; 0 where nothing is paid, None if unknown."""
     if connection.price_in is None or connection.price_out is None:
-        return None
+        return Decimal(0) if connection.preset in PRESETS and PRESETS[connection.preset].is_free else None
     prompt = Decimal(usage.prompt_tokens or 0) * connection.price_in
     return (prompt + Decimal(usage.completion_tokens or 0) * connection.price_out) / MILLION
 

@@ -100,7 +100,7 @@ class ModelListing(ScopedModel):
 
 
 class Call(OwnedModel):
-    """Ledger row of one model call: purpose, subject, tokens, money, time, how it ended. No text of prompt or answer."""
+    """Ledger row of one model call: purpose, subject, tokens, money, time, how it ended. Never any text."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     connection = models.ForeignKey(Connection, null=True, on_delete=models.SET_NULL, related_name="calls")

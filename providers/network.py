@@ -127,7 +127,7 @@ def url_problem(url: str) -> str:
 
 
 def allowed_networks(user: User) -> list[Network]:
-    """The private networks for `user`: the environment's list, the admin's rules, and for one person alone the usual."""
+    """The private networks for `user`: the environment's list, the admin's rules, for one person alone the usual."""
     texts = [*settings.LOCAL_NETWORKS, *_ruled(user)]
     found = [network for network in map(_network_or_none, texts) if network is not None]
     if not settings.LOCAL_NETWORKS and is_single_user():
@@ -186,7 +186,7 @@ def _own_services() -> tuple[frozenset[tuple[str, int]], int]:
     database = settings.DATABASES["default"]
     places: list[tuple[str, int]] = []
     if database.get("HOST") and not str(database["HOST"]).startswith("/"):
-        places.append((str(database["HOST"]), int(database.get("PORT") or 5432)))
+        places.append((str(database["HOST"]), int(str(database.get("PORT") or 5432))))
     broker = urlsplit(settings.BROKER_URL or "")
     if broker.hostname:
         places.append((broker.hostname, broker.port or 6379))

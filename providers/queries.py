@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from accounts.models import User
 from jobs.models import Job
-from providers.catalogue import PRESETS
 from providers.ledger import UNFINISHED
 from providers.models import Call, Connection
 
@@ -52,9 +51,8 @@ def connections(user: User) -> QuerySet[Connection]:
 
 
 def default_connection(user: User) -> Connection | None:
-    """The connection that does everything unless another one is named: the default, else the oldest usable one."""
-    rows = Connection.objects.for_user(user).filter(preset__in=list(PRESETS))
-    return rows.order_by("-is_default", "created_at").first()
+    """The connection that does everything unless another one is named: the default, else the oldest one."""
+    return Connection.objects.for_user(user).order_by("-is_default", "created_at").first()
 
 
 def calls(user: User, since: datetime | None = None) -> QuerySet[Call]:

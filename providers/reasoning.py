@@ -1,22 +1,23 @@
-"""Takes a model's thinking out of its answer. Thinking is shown in the ledger's numbers, never kept as a memory. Pure."""
+"""Takes a model's thinking out of its answer. Thinking is never kept as a memory. Pure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _NAMES = r"(?:think|thinking|thought|thoughts|reasoning|reason|analysis|reflection|scratchpad|seed:think)"
 _PAIR = re.compile(rf"<({_NAMES})\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
 _CLOSE_ONLY = re.compile(rf"\A(.*)</{_NAMES}\s*>", re.IGNORECASE | re.DOTALL)
 _OPEN_ONLY = re.compile(rf"<{_NAMES}\b[^<>]*>(.*)\Z", re.IGNORECASE | re.DOTALL)
 _BRACKETS = re.compile(r"\[THINK\](.*?)\[/THINK\]", re.DOTALL)
-_CHANNEL = re.compile(r"\A.*<\|channel\|>final<\|message\|>", re.DOTALL)
+_CHANNEL = re.compile(r"\A(.*)<\|channel\|>final<\|message\|>", re.DOTALL)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
     """(answer, reasoning) of a raw text.
 
-    Pairs of think tags anywhere; everything before a lone closing tag (the template opened it for the model); everything
-    after a lone opening tag, except from the first `<memory` on, because some models forget to close.
+    Pairs of think tags anywhere; everything before a lone closing tag (the template opened it for the model);
+    everything after a lone opening tag, except from the first `<memory` on, because some models forget to close.
     """
     thoughts: list[str] = []
 
@@ -31,9 +32,9 @@ def split_reasoning(text: str) -> tuple[str, str]:
     return text.strip(), "\n".join(part.strip() for part in thoughts if part.strip())
 
 
-def _take_whole(thoughts: list[str]) -> object:
+def _take_whole(thoughts: list[str]) -> Callable[[re.Match[str]], str]:
     def take(match: re.Match[str]) -> str:
-        thoughts.append(re.sub(r"<\|[^|]*\|>", " ", match.group(0)))
+        thoughts.append(re.sub(r"<\|[^|]*\|>", " ", match.group(1)))
         return ""
 
     return take

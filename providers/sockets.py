@@ -1,4 +1,4 @@
-"""Sockets for the pinned transport: the vetted address is the one that is connected to, and every wait can be cut short.
+"""Sockets for the pinned transport: the vetted address is the one that is connected to, and each wait can be cut short.
 
 httpcore asks this backend for a stream to a host *name*. The backend resolves once, has every address vetted, connects
 to a vetted one, and leaves name, Host header and SNI as they are. All waiting happens in slices, so that a stop is
@@ -14,6 +14,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import httpcore
@@ -101,7 +102,7 @@ class Stream(httpcore.NetworkStream):
         view = memoryview(buffer)
         try:
             while view:
-                sent = self._perform(lambda data=view: self._sock.send(data), "write", self._gate.idle, write=True)
+                sent = self._perform(partial(self._sock.send, view), "write", self._gate.idle, write=True)
                 view = view[sent:]
         except OSError as error:
             raise httpcore.WriteError(str(error)) from error

@@ -35,10 +35,8 @@ class Step:
 
 
 @dataclass
-class TestResult:
+class Verdict:
     """`state` is the worst of the steps; `message` and `hint` are finished sentences."""
-
-    __test__ = False
 
     state: str = "ok"
     message: str = ""
@@ -58,10 +56,10 @@ def may_test(user: User) -> bool:
     return throttling.allow(("test-connection", str(user.pk)), times=TIMES_A_MINUTE, seconds=60)
 
 
-def test_connection(connection: Connection) -> TestResult:
+def test_connection(connection: Connection) -> Verdict:
     """Try the connection for at most a minute, keep the result on its row. Writes the call into the ledger."""
     until = time.monotonic() + MOST_SECONDS
-    result = TestResult()
+    result = Verdict()
     try:
         _try(connection, result, lambda: time.monotonic() > until)
     except ProviderError as error:
@@ -72,10 +70,7 @@ def test_connection(connection: Connection) -> TestResult:
     return result
 
 
-test_connection.__test__ = False  # type: ignore[attr-defined]  a verb, not a test
-
-
-def _try(connection: Connection, result: TestResult, stop: Stop) -> None:
+def _try(connection: Connection, result: Verdict, stop: Stop) -> None:
     started = time.monotonic()
     note = _list_models(connection, stop)
     seconds = time.monotonic() - started
@@ -119,7 +114,7 @@ def _with_version(connection: Connection, stop: Stop) -> tuple[list[str], str]:
     return models, _("/v1 was missing at the end of the address and was added.")
 
 
-def _judge(result: TestResult, connection: Connection, completion: Completion) -> None:
+def _judge(result: Verdict, connection: Connection, completion: Completion) -> None:
     followed = WORD.lower() in completion.text.lower()
     facts = {"seconds": completion.seconds, "tokens": completion.completion_tokens}
     words = _("%(seconds).1f s, %(tokens)d tokens") % facts
@@ -132,7 +127,7 @@ def _judge(result: TestResult, connection: Connection, completion: Completion) -
     result.hint = _("Small models often do this; it may still find memories.")
 
 
-def _blame(result: TestResult, error: ProviderError) -> None:
+def _blame(result: Verdict, error: ProviderError) -> None:
     result.state, result.message, result.hint = "bad", error.message, error.hint
     if error.error_type in KEY_TROUBLE:
         result.steps = [Step("reached", "ok", _("yes")), Step("key", "bad", _("not accepted"))]
@@ -156,6 +151,3 @@ def _in_time(error: ProviderError, connection: Connection) -> ProviderError:
 
 def _key_words(connection: Connection) -> str:
     return _("accepted") if connection.key_sealed else _("none needed")
-
-
-__all__ = ["TestResult", "may_test", "test_connection"]

@@ -24,7 +24,7 @@ class VaultError(Exception):
 
 
 def register_sealed(model_label: str, *fields: str) -> None:
-    """Make sealed columns known to rotate_vault, for example `register_sealed("providers.Connection", "key_sealed")`."""
+    """Make sealed columns known to rotate_vault, as in `register_sealed("providers.Connection", "key_sealed")`."""
     sealed_fields[model_label] = fields
 
 

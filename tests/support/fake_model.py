@@ -124,7 +124,7 @@ class FakeModel:
         self._queue.extend(texts)
 
     def respond(self, status: int, body: Any = "", *, headers: dict[str, str] | None = None, times: int = 1) -> None:
-        """Queue `times` raw responses: dict and list bodies go out as JSON, text as text/html unless headers say more."""
+        """Queue `times` raw responses: dict and list bodies go out as JSON, text as text/html unless headers say so."""
         self._queue.extend(Scripted(status, body, dict(headers or {})) for _ in range(times))
 
     def hang(self) -> threading.Event:

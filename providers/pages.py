@@ -1,0 +1,194 @@
+"""What the pages of Models and Spending show, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from providers import connecting, local_model, queries
+from providers.catalogue import PRESETS, Preset
+from providers.forms import ConnectionForm
+from providers.ledger import UNFINISHED
+from providers.models import Call, Connection
+from providers.queries import Share
+
+MOST_LISTED = 1000
+CHART_HEIGHT = 96
+
+
+def preset_of(connection: Connection) -> Preset:
+    """The catalogue's row; a kind that is not known (any more) is shown like an own address."""
+    unknown = replace(PRESETS["custom"], key=connection.preset, label=connection.preset)
+    return PRESETS.get(connection.preset) or unknown
+
+
+def offered_presets() -> list[Preset]:
+    """The kinds in the order of the catalogue, without the built-in model where it cannot run."""
+    return [row for row in PRESETS.values() if row.reach != "builtin" or local_model.is_available()]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the list of connections."""
+
+    connection: Connection
+    preset: Preset
+    seconds: float | None
+    today: Decimal | None
+    css: str
+    state: str
+
+
+@dataclass(frozen=True)
+class ListPage:
+    lines: list[Line]
+    chosen: Connection | None
+    tested: bool
+
+
+def list_page(user: User) -> ListPage:
+    """Connections with how they are doing."""
+    times = queries.answer_times(user, queries.start_of_today())
+    lines = [_line(row, *times.get(row.pk, (None, None))) for row in queries.connections(user)]
+    chosen = next((line.connection for line in lines), None)
+    return ListPage(lines, chosen, bool(chosen and chosen.test_result.get("state") == "ok"))
+
+
+def _line(connection: Connection, seconds: float | None, money: Decimal | None) -> Line:
+    css, state = state_of(connection)
+    preset = preset_of(connection)
+    free = Decimal(0) if preset.is_free and connection.price_in is None else None
+    return Line(connection, preset, seconds, money if money is not None else free, css, state)
+
+
+def state_of(connection: Connection) -> tuple[str, str]:
+    """(css class, words) of a connection's state."""
+    if connection.paused_until and connection.paused_until > timezone.now():
+        left = (connection.paused_until - timezone.now()).total_seconds()
+        return "is-warn", _("asked for a pause, %(n)d s") % {"n": left}
+    if preset_of(connection).reach == "builtin" and not local_model.is_available():
+        return "is-bad", _("not installed here")
+    state = connection.test_result.get("state", "") if connection.tested_at else ""
+    words = {"ok": _("works"), "warn": _("answers, not as asked"), "bad": _("does not work")}
+    return (f"is-{state}", words[state]) if state in words else ("is-off", _("not tested yet"))
+
+
+RARE = ("temperature", "max_parallel", "context_tokens", "price_in", "price_out", "system_prompt", "headers", "body")
+STEP_NAMES = {"reached": "Reached", "key": "Key", "answer": "Answer"}
+
+
+@dataclass(frozen=True)
+class FormPage:
+    more: list[Any]
+    models: list[str]
+    fetched_at: datetime | None
+    steps: list[dict[str, str]]
+    result: dict[str, Any]
+
+
+def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
+    """The fold of rare fields, the models on offer, and the last test."""
+    rare = (
+        "temperature",
+        "max_parallel",
+        "context_tokens",
+        "price_in",
+        "price_out",
+        "system_prompt",
+        "headers",
+        "body",
+    )
+    more = [form[name] for name in rare if name in form.fields]
+    if connection is None:
+        return FormPage(more, [], None, [], {})
+    models = connecting.listed_models(connection)[:MOST_LISTED]
+    result = connection.test_result if connection.tested_at else {}
+    steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
+    return FormPage(more, models, connection.tested_at, steps, result)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A day of the chart in units of its viewBox."""
+
+    x: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True)
+class SpendingPage:
+    today: queries.Spending
+    month: queries.Spending
+    days: list[Share]
+    bars: list[Bar]
+    most: int
+    by_purpose: list[tuple[Share, str]]
+    by_connection: list[tuple[Share, str]]
+    failed_url: str
+
+
+def spending_page(user: User) -> SpendingPage:
+    """Sums of today and the last 30 days."""
+    since = queries.start_of_today() - timedelta(days=29)
+    days = queries.by_day(user, 30)
+    most = max((day.calls for day in days), default=0)
+    return SpendingPage(
+        today=queries.spending(user, queries.start_of_today()),
+        month=queries.spending(user, since),
+        days=days,
+        bars=_bars(days, most),
+        most=most,
+        by_purpose=[(share, _calls_url(purpose=share.label)) for share in queries.by_purpose(user, since)],
+        by_connection=[(share, _calls_url(connection=share.label)) for share in queries.by_connection(user, since)],
+        failed_url=_calls_url(failed="1"),
+    )
+
+
+def filtered_calls(user: User, asked: Mapping[str, str]) -> tuple[QuerySet[Call], str]:
+    """Calls that match the query string, and the filter in words."""
+    rows = queries.calls(user)
+    said = ""
+    if asked.get("purpose"):
+        rows, said = rows.filter(purpose=asked["purpose"]), asked["purpose"]
+    if asked.get("connection"):
+        rows, said = rows.filter(connection_name=asked["connection"]), asked["connection"]
+    if asked.get("failed"):
+        rows, said = rows.exclude(Q(error_type="") | Q(error_type=UNFINISHED)), _("failed")
+    day = _day(asked.get("day", ""))
+    if day is not None:
+        rows, said = rows.filter(started_at__date=day), str(day)
+    return rows, said
+
+
+def _day(text: str) -> date | None:
+    try:
+        return parse_date(text)
+    except ValueError:
+        return None
+
+
+def _calls_url(**query: str) -> str:
+    return f"{reverse('providers:calls')}?{urlencode(query)}"
+
+
+def _bars(days: list[Share], most: int) -> list[Bar]:
+    """Heights of at least two units, so that a day with one call is seen beside one with a thousand."""
+    step = 1000 / max(1, len(days))
+    found = []
+    for index, day in enumerate(days):
+        if day.calls:
+            height = max(2.0, round(CHART_HEIGHT * day.calls / most, 1))
+            found.append(Bar(round(index * step + 3, 1), round(CHART_HEIGHT - height, 1), height))
+    return found

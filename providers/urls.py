@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from providers import views
+
+app_name = "providers"
+urlpatterns = [
+    path("settings/models/", views.connection_list, name="list"),
+    path("settings/models/new/", views.new, name="new"),
+    path("settings/models/new/<slug:preset>/", views.new_of, name="new_of"),
+    path("settings/models/networks/", views.networks, name="networks"),
+    path("settings/models/networks/<int:pk>/remove", views.network_remove, name="network_remove"),
+    path("settings/models/<uuid:pk>/", views.edit, name="edit"),
+    path("settings/models/<uuid:pk>/test", views.test, name="test"),
+    path("settings/models/<uuid:pk>/models", views.models, name="models"),
+    path("settings/models/<uuid:pk>/default", views.default, name="default"),
+    path("settings/models/<uuid:pk>/forget-key", views.forget_key, name="forget_key"),
+    path("settings/models/<uuid:pk>/delete/", views.delete, name="delete"),
+    path("settings/spending/", views.spending, name="spending"),
+    path("settings/spending/calls/", views.calls, name="calls"),
+]

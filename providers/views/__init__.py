@@ -1,0 +1,31 @@
+"""Pages of the providers app."""
+
+from providers.views.connections import (
+    connection_list,
+    default,
+    delete,
+    edit,
+    forget_key,
+    models,
+    new,
+    new_of,
+    test,
+)
+from providers.views.networks import network_remove, networks
+from providers.views.spending import calls, spending
+
+__all__ = [
+    "calls",
+    "connection_list",
+    "default",
+    "delete",
+    "edit",
+    "forget_key",
+    "models",
+    "network_remove",
+    "networks",
+    "new",
+    "new_of",
+    "spending",
+    "test",
+]

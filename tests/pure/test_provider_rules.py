@@ -1,0 +1,96 @@
+"""Small rules of model connections: addresses, tokens, waiting times."""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import UTC, datetime
+
+import pytest
+
+from providers.addresses import is_local, is_never_allowed, unwrap
+from providers.base_url import clean_base_url, with_version
+from providers.retry import parse_retry_after
+from providers.tokens import calibrated, estimate_tokens
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("typed", "cleaned"),
+    [
+        ("https://api.example.com/v1/", "https://api.example.com/v1"),
+        (" https://api.example.com/v1/chat/completions ", "https://api.example.com/v1"),
+        ("https://api.example.com/v1/chat/completions/?x=1#y", "https://api.example.com/v1"),
+        ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
+        ("`http://127.0.0.1:11434/v1/models`", "http://127.0.0.1:11434/v1"),
+        ("192.168.1.5:5001", "http://192.168.1.5:5001"),
+        ("", ""),
+    ],
+)
+def test_pasted_addresses_are_cleaned(typed: str, cleaned: str) -> None:
+    assert clean_base_url(typed, scheme="http") == cleaned
+
+
+def test_a_forgotten_version_is_offered() -> None:
+    assert with_version("http://127.0.0.1:11434") == "http://127.0.0.1:11434/v1"
+    assert with_version("http://127.0.0.1:11434/v1") is None
+    assert with_version("https://api.example.com/openai/v1beta/x") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "169.254.169.254",
+        "fe80::1",
+        "0.0.0.0",
+        "255.255.255.255",
+        "224.0.0.1",
+        "ff02::1",
+        "::",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "::ffff:169.254.169.254",
+        "64:ff9b::a9fe:a9fe",
+        "2002:a9fe:a9fe::1",
+        "240.0.0.1",
+    ],
+)
+def test_some_addresses_are_never_allowed(text: str) -> None:
+    assert is_never_allowed(ipaddress.ip_address(text))
+
+
+def test_disguised_loopback_is_still_loopback() -> None:
+    for text in ("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "::127.0.0.1"):
+        assert str(unwrap(ipaddress.ip_address(text))) == "127.0.0.1"
+        assert is_local(ipaddress.ip_address(text))
+    assert not is_local(ipaddress.ip_address("1.1.1.1"))
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7),
+        ("0.5", 0.5),
+        ("Sun, 01 Mar 2026 12:01:00 GMT", 60),
+        ("Sun, 01 Mar 2026 11:00:00 GMT", 0),
+        ("-5", 0),
+        ("999999999", 86400),
+        ("soon", None),
+        ("nan", None),
+        ("", None),
+    ],
+)
+def test_retry_after_comes_as_seconds_or_as_date(header: str, seconds: float | None) -> None:
+    assert parse_retry_after(header, NOW) == seconds
+
+
+def test_estimates_follow_what_the_server_reports() -> None:
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("abcdefg") == 3
+    assert estimate_tokens("\ud800") == 1
+    ratio = 3.35
+    for _call in range(60):
+        ratio = calibrated(ratio, 2000, 1000)
+    assert abs(ratio - 2.0) < 0.01
+    assert calibrated(3.35, 10, 3) == 3.35
+    assert calibrated(3.35, 10**9, 100) < 4
