@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Min, Q, Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
@@ -67,14 +68,25 @@ def settle(parent_id: uuid.UUID) -> None:
             totals=Sum("total"),
             parts=Count("pk"),
             active=Count("pk", filter=Q(state__in=Job.ACTIVE)),
+            paused=Count("pk", filter=Q(state=Job.State.PAUSED)),
+            goes_on=Min("not_before", filter=Q(state=Job.State.PAUSED)),
             failed=Count("pk", filter=Q(state=Job.State.FAILED)),
             stopped=Count("pk", filter=Q(state=Job.State.CANCELLED)),
         )
         Job.objects.filter(pk=parent_id, state__in=Job.ACTIVE).update(
-            step=facts["steps"] or 0, total=facts["totals"] or 0, updated_at=timezone.now()
+            step=facts["steps"] or 0, total=facts["totals"] or 0, updated_at=timezone.now(), **_state(parent, facts)
         )
         if facts["parts"] and not facts["active"]:
             _end_with(parent, facts)
+
+
+def _state(parent: Job, facts: dict[str, Any]) -> dict[str, Any]:
+    """Paused while all that is left is paused, running again afterwards; a claim makes it running (jobs/lease.py)."""
+    if facts["active"] and facts["active"] == facts["paused"]:
+        return {"state": Job.State.PAUSED, "not_before": facts["goes_on"], "doing": _("All parts that are left wait.")}
+    if parent.state == Job.State.PAUSED:
+        return {"state": Job.State.RUNNING, "not_before": None, "doing": ""}
+    return {}
 
 
 def reopen(parent_id: uuid.UUID) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import traceback
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,6 +17,7 @@ from jobs import batch
 from jobs.models import Job
 from jobs.registry import kinds
 from jobs.run import JobFailed, JobPaused, JobRun, LeaseLost, Outcome, Stopped
+from jobs.sending import send_for_row
 
 logger = logging.getLogger(__name__)
 FREE: dict[str, Any] = {"token": None, "lease_until": None, "worker": ""}
@@ -49,7 +51,8 @@ def end(run: JobRun, news: News) -> None:
     elif isinstance(news, Stopped):
         _go_on_later(run, state=Job.State.QUEUED)
     elif news.more:
-        _go_on_later(run, state=Job.State.QUEUED, not_before=news.not_before, failures=0)
+        wake = news.not_before is not None
+        _go_on_later(run, wake=wake, state=Job.State.QUEUED, not_before=news.not_before, failures=0)
     else:
         _finish(run, state=Job.State.DONE, result=news.result or {}, doing="")
     if run.job.parent_id:
@@ -60,11 +63,14 @@ def _finish(run: JobRun, **fields: Any) -> bool:
     return run.write(finished_at=timezone.now(), not_before=None, cancel_requested=False, **FREE, **fields)
 
 
-def _go_on_later(run: JobRun, **fields: Any) -> None:
-    """Give the slot back, unless the person cancelled meanwhile."""
-    kept = run.write(Q(cancel_requested=False), sent_at=timezone.now(), **FREE, **fields)
+def _go_on_later(run: JobRun, *, wake: bool = True, not_before: datetime | None = None, **fields: Any) -> None:
+    """Give the slot back, unless the person cancelled meanwhile. Without `wake` the caller looks for work itself."""
+    sent_at = None if wake else timezone.now()
+    kept = run.write(Q(cancel_requested=False), sent_at=sent_at, not_before=not_before, **FREE, **fields)
     if not kept:
         _finish(run, state=Job.State.CANCELLED, doing="")
+    elif wake:
+        transaction.on_commit(partial(send_for_row, run.job.pk, not_before))
 
 
 def _fail(run: JobRun, failure: JobFailed) -> None:

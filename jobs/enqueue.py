@@ -15,7 +15,7 @@ from accounts.models import User
 from accounts.ownership import unscoped
 from jobs import batch as batches
 from jobs.models import Job
-from jobs.sending import send, send_wakes
+from jobs.sending import send_for_row, send_wakes
 
 
 def enqueue(
@@ -58,7 +58,7 @@ def enqueue(
             return active, False
         raise
     if not batch:
-        transaction.on_commit(partial(_send, job.pk, not_before))
+        transaction.on_commit(partial(send_for_row, job.pk, not_before))
     return job, True
 
 
@@ -119,12 +119,9 @@ def _requeue(job_id: uuid.UUID) -> int:
 
 
 def _active(owner: User, key: str) -> Job | None:
+    """The active job of this key. If it was about to stop, it goes on: asking again is the later wish."""
     if not key:
         return None
-    return Job.objects.for_user(owner).filter(key=key, state__in=Job.ACTIVE).first()
-
-
-def _send(job_id: uuid.UUID, not_before: datetime | None) -> None:
-    if send(job_id, not_before):
-        with unscoped("a message was sent"):
-            Job.objects.filter(pk=job_id).update(sent_at=timezone.now())
+    active = Job.objects.for_user(owner).filter(key=key, state__in=Job.ACTIVE)
+    active.filter(cancel_requested=True).update(cancel_requested=False, updated_at=timezone.now())
+    return active.first()

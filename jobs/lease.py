@@ -75,7 +75,11 @@ def claim(job_id: uuid.UUID, now: datetime | None = None) -> Lease | None:
     if not taken:
         return None
     Job.objects.filter(children=job_id, state__in=Job.ACTIVE).update(
-        state=Job.State.RUNNING, served_at=now, started_at=Coalesce("started_at", now), updated_at=now
+        state=Job.State.RUNNING,
+        not_before=None,
+        served_at=now,
+        started_at=Coalesce("started_at", now),
+        updated_at=now,
     )
     return Lease(job_id, token)
 

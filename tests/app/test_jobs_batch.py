@@ -94,3 +94,17 @@ def test_a_batch_of_nothing_is_done(alice: User) -> None:
 def test_the_same_batch_is_not_started_twice(alice: User) -> None:
     first, _new = enqueue_batch(alice, "count", [{"total": 1}], key="all")
     assert enqueue_batch(alice, "count", [{"total": 1}], key="all") == (first, False)
+
+
+def test_a_batch_is_paused_while_all_that_is_left_is_paused(alice: User) -> None:
+    parent = batch_of(alice, 1, 1)
+    first = parent.children.earliest("created_at")
+    Job.objects.for_user(alice).filter(pk=first.pk).update(params={"pause": 60})
+    run_until_idle()
+    parent.refresh_from_db()
+    first.refresh_from_db()
+    assert (parent.state, parent.step, parent.not_before) == (Job.State.PAUSED, 1, first.not_before)
+    Job.objects.for_user(alice).filter(pk=first.pk).update(not_before=None)
+    run_until_idle()
+    parent.refresh_from_db()
+    assert (parent.state, parent.step) == (Job.State.DONE, 2)

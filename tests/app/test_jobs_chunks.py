@@ -142,6 +142,18 @@ def test_waiting_for_a_job_waits_for_its_pause(alice: User) -> None:
     assert run_until_ended(job, timeout=10).state == Job.State.DONE
 
 
+def test_a_pause_wakes_a_worker_at_its_end(
+    alice: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
+) -> None:
+    sent: list[tuple[object, object]] = []
+    monkeypatch.setattr("jobs.ending.send_for_row", lambda job_id, at: sent.append((job_id, at)))
+    job, _new = enqueue(alice, "count", total=1, params={"pause": 60})
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        run_next()
+    assert sent == [(job.pk, fresh(job).not_before)]
+    assert job.sent_at is None
+
+
 def test_a_job_for_later_is_not_due(alice: User) -> None:
     enqueue(alice, "count", not_before=timezone.now() + timedelta(minutes=1))
     assert run_until_idle() == 0
@@ -179,6 +191,20 @@ def test_a_chunk_that_ends_before_it_saw_the_cancel_is_the_last(alice: User) -> 
     job, _new = enqueue(alice, kind_of(blind))
     assert run_until_idle() == 1
     assert fresh(job).state == Job.State.CANCELLED
+
+
+def test_asking_again_for_what_is_about_to_stop_lets_it_go_on(alice: User) -> None:
+    def stopped_and_wanted_again(run: JobRun) -> Outcome:
+        if run.job.attempts == 1:
+            request_cancel(Job.objects.get(pk=run.job.pk))
+            assert run.should_stop()
+            assert enqueue(alice, "count", key="chat 1")[1] is False
+            run.check()
+        return done()
+
+    job, _new = enqueue(alice, kind_of(stopped_and_wanted_again), key="chat 1")
+    run_until_idle()
+    assert (fresh(job).state, job.attempts) == (Job.State.DONE, 2)
 
 
 def test_a_stopping_worker_gives_the_job_back(alice: User) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import time_machine
@@ -28,7 +28,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Messages instead of a broker."""
     messages: list[str] = []
 
-    def send(job_id: object, not_before: object = None) -> bool:
+    def send(job_id: object, not_before: datetime | None = None) -> bool:
         messages.append(str(job_id))
         return True
 
@@ -108,7 +108,7 @@ def test_a_message_goes_out_when_the_row_is_committed(
     alice: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr("jobs.enqueue.send", lambda job_id, not_before: told.append(str(job_id)) or True)
+    monkeypatch.setattr(sending, "send", lambda job_id, not_before: told.append(str(job_id)) or True)
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
         job, _new = enqueue(alice, "count")
         assert told == []

@@ -31,6 +31,13 @@ for number in range(jobs):
     for again in range(times - 1):
         run_job.delay(str(job.pk))
 """
+PAUSING = """
+import django; django.setup()
+from accounts.models import User
+from jobs.enqueue import enqueue
+alice = User.objects.create_person("alice", "correct horse battery")
+enqueue(alice, "count", total=1, params={"pause": 2})
+"""
 EXPIRE = """
 import django; django.setup()
 from datetime import timedelta
@@ -159,6 +166,17 @@ def test_a_worker_that_is_asked_to_stop_gives_its_jobs_back(migrated: Running) -
 
     wait_until(lambda: is_gone([worker]), 15)
     assert rows(migrated, "SELECT DISTINCT state, failures, worker, step FROM jobs_job") == [("queued", 0, "", 0)]
+
+
+def test_a_paused_job_goes_on_by_itself(migrated: Running) -> None:
+    """No clock runs here, so only its own message can wake it."""
+    start_worker(migrated, 1)
+    python(migrated, PAUSING)
+    wait_until(lambda: states(migrated) == {"paused": 1}, 30)
+
+    wait_for_all(migrated, 1, 30)
+
+    assert_each_chunk_once(migrated, 1, 1)
 
 
 def test_serve_brings_a_killed_worker_back_and_a_killed_web_stops_nothing(house: Running) -> None:

@@ -6,17 +6,25 @@ Registered by `use_test_kinds()`; the settings of the process tests do it when t
 from __future__ import annotations
 
 import time
+from datetime import timedelta
+
+from django.utils import timezone
 
 from jobs.models import JobEvent
 from jobs.registry import JobKind, kinds, register
-from jobs.run import MORE, JobFailed, JobRun, Outcome, done
+from jobs.run import MORE, JobFailed, JobPaused, JobRun, Outcome, done
 
 STEP = 0.05  # seconds between two questions of a slow chunk
 
 
 def count_up(run: JobRun) -> Outcome:
-    """One effect for each chunk: a line in the log and one step, in one transaction. `slow` seconds a chunk."""
+    """One effect for each chunk: a line in the log and one step, in one transaction.
+
+    `slow` seconds a chunk; with `pause` the first try waits that many seconds before anything happens.
+    """
     run.check()
+    if run.job.attempts == 1 and (pause := run.params.get("pause")):
+        raise JobPaused(timezone.now() + timedelta(seconds=pause), "A pause was asked for.")
     end = time.monotonic() + run.params.get("slow", 0)
     while time.monotonic() < end:
         run.check()
