@@ -20,8 +20,9 @@ def _tell_the_people_pages() -> None:
 
 def _carry_news_from_sillytavern() -> None:
     """Memory files that were edited outside, and files whose Data Bank copy is behind after a pass."""
-    from memories import outside_text, write_back
+    from memories import outside_text, watermark, write_back
     from sync import events
 
     events.databank_text_found.connect(outside_text.hear)
     events.pass_finished.connect(write_back.sweep)
+    events.chats_changed.connect(watermark.settle)

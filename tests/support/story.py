@@ -16,9 +16,8 @@ def make_tavern(owner: User, name: str = "home") -> Tavern:
 
 def make_character(owner: User, name: str = "Flux", tavern: Tavern | None = None, **fields: Any) -> Character:
     fields.setdefault("description", f"{name} is a grey cat who distrusts vacuum cleaners.")
-    return Character.objects.create(
-        tavern=tavern or make_tavern(owner, f"of {name}"), avatar=f"{name}.png", name=name, **fields
-    )
+    fields.setdefault("avatar", f"{name}.png")
+    return Character.objects.create(tavern=tavern or make_tavern(owner, f"of {name}"), name=name, **fields)
 
 
 def make_chat(character: Character, name: str = "first chat", lines: Iterable[Any] = (), **fields: Any) -> Chat:

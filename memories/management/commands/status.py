@@ -1,0 +1,74 @@
+"""`manage.py status`: what there is, what waits, what failed; for a look from a shell or from cron."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count, Q
+
+from accounts.commands import ProductCommand
+from accounts.models import User
+from jobs.models import Job
+from memories import queries
+from memories.models import Memory, MemoryFile
+from providers.queries import default_connection
+from sync.models import Character, Tavern
+
+
+class Command(ProductCommand):
+    help = "Show linked folders, characters with memories and unread messages, and jobs that run or failed."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        facts = status(self.person(options))
+        self.say(_text(facts), facts)
+
+
+def status(person: User) -> dict[str, Any]:
+    """Everything that the command shows, as plain data."""
+    connection = default_connection(person)
+    states = Job.objects.for_user(person).values_list("state").annotate(n=Count("pk")).order_by()
+    return {
+        "user": person.username,
+        "model": f"{connection.name} ({connection.model})" if connection else None,
+        "taverns": [_tavern(one) for one in Tavern.objects.for_user(person).order_by("name")],
+        "characters": _characters(person),
+        "jobs": dict(states),
+    }
+
+
+def _tavern(tavern: Tavern) -> dict[str, Any]:
+    return {
+        "name": tavern.name,
+        "folder": tavern.folder,
+        "state": tavern.state,
+        "reason": tavern.state_reason,
+        "last_pass": tavern.last_pass_at.isoformat() if tavern.last_pass_at else None,
+    }
+
+
+def _characters(person: User) -> list[dict[str, Any]]:
+    rows = Memory.objects.for_user(person).filter(is_topic=False).order_by().values("block__file__character")
+    counts = dict(rows.annotate(n=Count("pk")).values_list("block__file__character", "n"))
+    files = MemoryFile.objects.for_user(person).filter(Q(chat=None)).select_related("attachment")
+    by_character = {file.character_id: file for file in files}
+    characters = Character.objects.for_user(person).filter(gone_at=None).order_by("name", "avatar")
+    return [_character(person, one, counts.get(one.pk, 0), by_character.get(one.pk)) for one in characters]
+
+
+def _character(person: User, character: Character, memories: int, file: MemoryFile | None) -> dict[str, Any]:
+    return {
+        "name": character.name,
+        "avatar": character.avatar,
+        "memories": memories,
+        "unread": sum(one.messages for one in queries.waiting(person, character)),
+        "file": file.name if file else None,
+        "file_written": bool(file and file.version == file.written_version),
+    }
+
+
+def _text(facts: dict[str, Any]) -> str:
+    lines = [f"{one['name']}: {one['state']} {one['reason']}".rstrip() for one in facts["taverns"]]
+    lines += [f"Model: {facts['model'] or 'none connected'}"]
+    lines += [f"{one['name']}: {one['memories']} memories, {one['unread']} unread" for one in facts["characters"]]
+    lines += [f"Jobs {state}: {count}" for state, count in sorted(facts["jobs"].items())]
+    return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""The conformance cases: every function that exists gives what the case expects; the others are listed by name.
+
+`CHARMEM_CONFORMANCE` may name further files of the same form, separated by colons.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memories import answer, blocks, file_names, templating, transcript
+from memories.blocks import Block, Format
+from memories.transcript import Entry
+from sync.tavern import chunks
+
+DATA = Path(__file__).parents[1] / "data" / "conformance"
+
+# Functions that come with a later part, and which one.
+LATER = {
+    "classify": "consolidation",
+    "convert_heuristic": "conversion",
+    "count_matches": "memory manager",
+    "detect_format": "conversion",
+    "escape_html": "not needed: templates escape",
+    "estimate_size": "consolidation",
+    "migrate": "conversion",
+    "pack_chunks": "consolidation",
+    "reindex_set": "memory manager",
+    "replace_all": "memory manager",
+    "should_extract": "automatic extraction",
+    "skip_stale_reset": "not needed: a watermark is never reset because a file is missing",
+}
+
+
+def to_blocks(data: list[dict[str, Any]] | None) -> list[Block] | None:
+    return None if data is None else [Block(one["chat"], one["date"], tuple(one["bullets"])) for one in data]
+
+
+def from_blocks(found: list[Block]) -> list[dict[str, Any]]:
+    return [{"chat": one.chat, "date": one.date, "bullets": list(one.bullets)} for one in found]
+
+
+def to_format(data: dict[str, Any] | None) -> Format:
+    return Format(data["boundary"], data["separator"], data["metadata"]) if data else Format()
+
+
+def round_trip(case: dict[str, Any]) -> list[dict[str, Any]]:
+    form = to_format(case["format"])
+    text = blocks.serialize_memories(to_blocks(case["blocks"]) or [], form)
+    whole = blocks.parse(text, form)
+    assert list(whole.blocks) == blocks.parse_memories(text)
+    assert whole.loose == ()
+    return from_blocks(list(whole.blocks))
+
+
+def append_unique(case: dict[str, Any]) -> dict[str, Any]:
+    found, added, skipped = blocks.append_unique(to_blocks(case["dest"]), to_blocks(case["src"]))
+    return {"blocks": from_blocks(found), "added": added, "skipped": skipped}
+
+
+def format_messages(case: dict[str, Any]) -> dict[str, Any]:
+    window = list(enumerate(case["messages"]))[case["start"] : case["end"]]
+    lines = transcript.lines_of(to_entry(index, message) for index, message in window)
+    return {
+        "text": transcript.plain_lines(lines),
+        "startIndex": window[0][0] if window else -1,
+        "endIndex": window[-1][0] if window else -1,
+        "messageCount": len(lines),
+    }
+
+
+def to_entry(index: int, message: dict[str, Any]) -> Entry:
+    """A message as the mirror stores it: hidden ones keep their speaker's role, nameless notices are the system's."""
+    name = message["name"] or ""
+    is_notice = message["is_system"] and not message["is_user"] and not name
+    role = "system" if is_notice else "user" if message["is_user"] else "character"
+    return Entry(index, role, name, message["mes"], is_hidden=message["is_system"])
+
+
+def vector_chunks(case: dict[str, Any]) -> dict[str, Any]:
+    settings = chunks.ChunkSettings(
+        overlap_percent=case["overlap_percent"],
+        force_delimiter=case["force_delimiter"],
+        only_custom_boundary=case["only_custom_boundary"],
+    )
+    pieces = chunks.split_text(case["text"], case["chunk_size"], settings)
+    hashes = [chunks.string_hash(piece) for piece in pieces]
+    return {"hash": chunks.string_hash(case["text"]), "chunks": pieces, "chunk_hashes": hashes}
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "append_unique": append_unique,
+    "auto_file_name": lambda c: file_names.auto_file_name(c["name"], per_chat=c["perChat"], chat=c["chatId"]),
+    "count_memories": lambda c: blocks.count_memories(to_blocks(c) or []),
+    "escape_attr": blocks.escape_attr,
+    "format_messages": format_messages,
+    "merge_blocks": lambda c: from_blocks(blocks.merge_blocks(to_blocks(c) or [])),
+    "parse_answer": answer.read_strictly,
+    "parse_memories": lambda c: from_blocks(blocks.parse_memories(c)),
+    "round_trip": round_trip,
+    "serialize_memories": lambda c: blocks.serialize_memories(to_blocks(c["blocks"]) or [], to_format(c["format"])),
+    "split_multi_tag": blocks.split_multi_tag,
+    "strip_non_diegetic": lambda c: transcript.strip(c).text,
+    "substitute": lambda c: templating.substitute(c["template"], c["vars"]),
+    "timestamp": lambda c: blocks.timestamp(datetime(*c)),
+    "truncate": lambda c: transcript.truncate(c["text"], c["max"]),
+    "unescape_attr": blocks.unescape_attr,
+}
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    cases = json.loads(path.read_text(encoding="utf-8")).get("cases", [])
+    return [normalise(case) for case in cases]
+
+
+def normalise(case: dict[str, Any]) -> dict[str, Any]:
+    """Cases of Vector Storage's cutting carry input and expectation side by side."""
+    if "fn" in case:
+        return case
+    expected = {key: case[key] for key in ("hash", "chunks", "chunk_hashes")}
+    return {"fn": "vector_chunks", "name": case["text"][:30], "input": case, "expect": expected, "compare": "equal"}
+
+
+def all_cases() -> list[dict[str, Any]]:
+    extra = [Path(name) for name in os.environ.get("CHARMEM_CONFORMANCE", "").split(":") if name]
+    own = [DATA / "memory_file.json", DATA / "vector_storage_chunks.json"]
+    return [case for path in (*own, *extra) for case in load(path)]
+
+
+FUNCTIONS["vector_chunks"] = vector_chunks
+CASES = all_cases()
+BUILT = [case for case in CASES if case["fn"] in FUNCTIONS and case.get("source") != "defect-do-not-copy"]
+
+
+@pytest.mark.parametrize("case", BUILT, ids=lambda case: f"{case['fn']}: {case['name']}")
+def test_case(case: dict[str, Any]) -> None:
+    found = FUNCTIONS[case["fn"]](case["input"])
+    if case.get("compare") == "subset":
+        found = {key: found[key] for key in case["expect"]}
+    assert found == case["expect"]
+
+
+def test_every_function_is_built_or_listed() -> None:
+    unknown = {case["fn"] for case in CASES} - set(FUNCTIONS) - set(LATER)
+    assert not unknown, f"Conformance functions that nobody knows: {sorted(unknown)}"
+    assert not set(FUNCTIONS) & set(LATER)
