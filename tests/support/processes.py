@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,7 +98,8 @@ class Running:
         """Kill whatever still runs of what was started, with everything below it."""
         for process in self.started:
             for one in family(process.pid):
-                one.kill()
+                with suppress(psutil.NoSuchProcess):
+                    one.kill()
             process.wait(10)
 
 
