@@ -57,9 +57,9 @@ def wanted_size(attachment: Attachment) -> int:
 def offer(tavern: Tavern) -> list[Wanted]:
     """What the page should register now. A file that is not on the disk is never offered (spec/sillytavern §0.8)."""
     waiting = _waiting(tavern)
-    Registration.objects.for_user(tavern.owner).filter(pk__in=[row.pk for row in waiting]).update(
-        offered_at=timezone.now()
-    )
+    new = [row.pk for row in waiting if row.offered_at is None]
+    if new:
+        Registration.objects.for_user(tavern.owner).filter(pk__in=new).update(offered_at=timezone.now())
     return [_wanted(row) for row in waiting]
 
 

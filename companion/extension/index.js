@@ -1,14 +1,18 @@
 // CharMem inside SillyTavern: registers memory files in the character's Data Bank, from within the page.
 //
 // Only the page may add to the Data Bank: settings.json is written whole by whichever tab saves last, so an entry that
-// is added from outside is lost. This module asks CharMem what is waiting when the page loads, when a chat is opened
-// and before each answer. It sends no chat text except the Data Bank part of a prompt, to say which memories were in.
+// is added from outside is lost. This module asks CharMem what is waiting when the page loads, when a chat is opened,
+// when somebody comes back to the tab, now and then while it is looked at, and before each answer. It sends no chat
+// text except the Data Bank part of a prompt, to say which memories were in.
 //
-// A server that is slow or down must not be felt: an answer waits at most WAIT ms, then not again until QUIET has passed.
+// A server that is slow or down must not be felt: an answer waits WAIT ms for it, then not again for a while (calm.js).
+// Once CharMem has answered, registering is work inside this page and may take up to WORK ms.
 
 import { quietly, withinTime } from './calm.js';
 
 const WAIT = 250;
+const WORK = 1500;
+const LOOK_EVERY = 20_000;
 const PROMPT_KEY = '4_vectors_data_bank';
 const SEEN_BEFORE = 'charmem-files';
 
@@ -90,9 +94,7 @@ async function register(wanted, all) {
     return true;
 }
 
-async function apply({ register: waiting = [], files = [] }) {
-    await refreshChanged(files);
-    if (!waiting.length) return;
+async function registerAll(waiting) {
     const all = ((await extensionSettings()).character_attachments ??= {});
     const done = [];
     let isChanged = false;
@@ -102,18 +104,34 @@ async function apply({ register: waiting = [], files = [] }) {
         isChanged ||= outcome === true;
     }
     if (isChanged) await saveSettings();
-    if (done.length) await tell('done/', { registered: done });
+    if (done.length) tell('done/', { registered: done }).catch(failed);
 }
 
-// Ask for what is waiting and do it. Never throws; a failure keeps the gate shut for a while.
-async function ask(reason) {
+async function apply({ register: waiting = [], files = [] }) {
+    if (waiting.length) await registerAll(waiting);
+    await refreshChanged(files);
+}
+
+function failed(problem) {
+    gate.shut();
+    console.warn('CharMem was not reached:', String(problem));
+}
+
+// Ask for what is waiting and do it; `answered` is told as soon as CharMem has said something. Never throws.
+async function ask(reason, answered = () => {}) {
     try {
-        await apply(await tell('pending/', { reason, avatar: currentAvatar() }));
+        const answer = await tell('pending/', { reason, avatar: currentAvatar() });
         gate.open();
+        answered(true);
+        await apply(answer);
     } catch (problem) {
-        gate.shut();
-        console.warn('CharMem could not be asked:', String(problem));
+        failed(problem);
+        answered(false);
     }
+}
+
+function look() {
+    if (document.visibilityState === 'visible' && gate.isOpen()) void ask('look');
 }
 
 async function reportPrompt({ dryRun } = {}) {
@@ -122,14 +140,18 @@ async function reportPrompt({ dryRun } = {}) {
     try {
         await tell('seen/', { avatar: currentAvatar(), text });
     } catch (problem) {
-        gate.shut();
-        console.warn('CharMem was not told about the prompt:', String(problem));
+        failed(problem);
     }
 }
 
 globalThis.charmemBeforeGeneration = async (_chat, _size, _abort, type) => {
     if (type === 'quiet' || !gate.isOpen()) return;
-    if (!(await withinTime(ask('generation'), WAIT))) gate.shut();
+    let work;
+    const answer = new Promise((resolve) => {
+        work = ask('generation', resolve);
+    });
+    if (await withinTime(answer, WAIT)) await withinTime(work, WORK);
+    else gate.shut();
 };
 
 const { eventSource, eventTypes, event_types: oldEventTypes } = context();
@@ -140,3 +162,5 @@ eventSource.on(types.CHAT_COMPLETION_PROMPT_READY, (data) => void reportPrompt(d
 eventSource.on(types.GENERATE_AFTER_COMBINE_PROMPTS, (data) => void (data?.prompt && reportPrompt(data)));
 if (types.APP_READY) eventSource.on(types.APP_READY, () => void ask('load'));
 else void ask('load');
+document.addEventListener('visibilitychange', look);
+setInterval(look, LOOK_EVERY);

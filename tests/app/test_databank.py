@@ -20,7 +20,7 @@ from sync.models import Attachment, Character, FileConflict
 from tests.support.builders import make_character
 from tests.support.databank import make_file, make_mara, path_of, text_of
 
-FOUND = '# My own heading\n\n<memory chat="Pier" date="2025-06-15 15:30">\n- Mara keeps a lantern.\n</memory>\n\nA note.'
+FOUND = '# My heading\n\n<memory chat="Pier" date="2025-06-15 15:30">\n- Mara keeps a lantern.\n</memory>\n\nA note.'
 Run = Callable[[], None]
 
 
@@ -84,7 +84,7 @@ def test_hand_written_text_stays_when_memories_are_added(mara: Character, work: 
     add(file, "Mara fears the eastern buoy.")
     work()
     text = text_of(attachment)
-    assert text.startswith("# My own heading") and text.count("A note.") == 1
+    assert text.startswith("# My heading") and text.count("A note.") == 1
     assert text.index("Mara keeps a lantern.") < text.index("Mara fears the eastern buoy.")
     attachment.refresh_from_db()
     assert attachment.url == "/user/files/17_42.txt"

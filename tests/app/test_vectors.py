@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from accounts.models import User
+from providers.network import policy_for
 from sync import outbox, vectors
 from sync.models import Attachment
 from sync.tavern.chunks import collection_of
 from sync.tavern.server import Login, ServerError, check_login
-from providers.network import policy_for
 from tests.support.databank import make_file, make_mara, path_of
 from tests.support.fake_tavern import FakeTavern
 

@@ -21,7 +21,7 @@ HANDLE = "default-user"
 
 
 def tavern_dir() -> Path:
-    """The installed package: `CHARMEM_TAVERN_DIR`, or what `npm ci` put into tests/tavern/. Skips where it is missing."""
+    """The installed package: `CHARMEM_TAVERN_DIR`, or what `npm ci` put into tests/tavern/. Skips without it."""
     return Path(require("tavern"))
 
 
@@ -104,7 +104,7 @@ def _pointed_at(model_url: str) -> dict[str, Any]:
                 "vllm_model": "fake-embed",
                 "enabled_files": True,
                 "enabled_chats": False,
-                "score_threshold": 0.0,
+                "score_threshold": -1,
             },
             "disabledExtensions": ["tts", "stable-diffusion", "translate", "caption", "expressions"],
         },

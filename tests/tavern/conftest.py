@@ -13,13 +13,15 @@ from playwright.sync_api import Playwright, sync_playwright
 from accounts.models import User
 from companion import install as companion
 from jobs.drain import run_until_idle
+from memories.extraction import start_extraction
 from sync.mirror import mirror
-from sync.models import Character, Tavern
-from tests.support.builders import make_tavern
+from sync.models import Character, Chat, Tavern
+from tests.support.builders import make_connection, make_tavern
 from tests.support.fake_model import FakeModel
 from tests.support.services import require
 from tests.support.tab import Tab
 from tests.support.tavern import RunningTavern, start_tavern
+from tests.support.waiting import wait_until
 
 # Playwright's sync API keeps an event loop in this thread; our own database calls in the same thread are ordinary ones.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
@@ -54,12 +56,21 @@ def tab(playwright_here: Playwright, tavern: RunningTavern, tmp_path: Path) -> I
     made.close()
 
 
+@pytest.fixture
+def reader() -> Iterator[FakeModel]:
+    """What CharMem talks to: the model that extracts."""
+    with FakeModel() as fake:
+        yield fake
+
+
 class House:
     """CharMem linked to the running SillyTavern, with its pages served by `live_server`."""
 
-    def __init__(self, person: User, tavern: RunningTavern, address: str) -> None:
+    def __init__(self, person: User, tavern: RunningTavern, address: str, reader: FakeModel) -> None:
         self.person = person
         self.address = address
+        self.reader = reader
+        make_connection(person, preset="local", base_url=reader.base_url, model="fake-small")
         self.row: Tavern = make_tavern(person, folder=str(tavern.user_folder), url=tavern.url)
         self.step()
 
@@ -72,10 +83,28 @@ class House:
     def character(self, avatar: str) -> Character:
         return Character.objects.for_user(self.person).get(avatar=avatar)
 
+    def wait_for_chat(self, tab: Tab) -> None:
+        """Until the mirror has all messages that the tab shows."""
+        name = tab.js("() => SillyTavern.getContext().getCurrentChatId()")
+        count = tab.js("() => SillyTavern.getContext().chat.length")
+        rows = Chat.objects.for_user(self.person).filter(name=name, message_count=count)
+
+        def has_all() -> bool:
+            mirror(self.row)
+            return bool(rows.exists())
+
+        wait_until(has_all)
+
+    def extract(self, character: Character, fact: str) -> None:
+        """Read what is new in the character's chats with a model that finds `fact` in them, and write it back."""
+        self.reader.answer_with(f"<memory>\n- [{character.name} — {fact[:20]}]\n- {fact}\n</memory>")
+        start_extraction(self.person, character=character)
+        self.step()
+
     def install_companion(self) -> None:
         companion.install(self.row, f"{self.address}/companion/api/{self.row.pk}/", replace=True)
 
 
 @pytest.fixture
-def house(alice: User, tavern: RunningTavern, live_server: Any, transactional_db: Any) -> House:
-    return House(alice, tavern, live_server.url)
+def house(alice: User, tavern: RunningTavern, live_server: Any, transactional_db: Any, reader: FakeModel) -> House:
+    return House(alice, tavern, live_server.url, reader)
