@@ -72,7 +72,7 @@ FACTS = (
     PeopleFact("characters", gettext_lazy("Characters"), _counted(Character, "tavern__owner"), True, in_list=False),
     PeopleFact("messages", gettext_lazy("Messages"), _counted(Message, "chat__tavern__owner"), True, in_list=False),
     PeopleFact("memories", gettext_lazy("Memories"), _counted(Memory, "block__file__owner"), is_number=True),
-    PeopleFact("size", gettext_lazy("Files read"), disk, is_number=True),
+    PeopleFact("size", gettext_lazy("Files read"), disk, is_number=True, in_list=False),
     PeopleFact("spending", gettext_lazy("This month"), spending, is_number=True, on_phone=True),
     PeopleFact("errors", gettext_lazy("Errors in 7 days"), errors),
 )
