@@ -63,7 +63,7 @@ def _chapter(path: Path) -> Chapter:
     slug = path.stem.split("-", 1)[1]
     title = next(iter(HEADING.findall(source)), ("#", slug))[1]
     body = source.split("\n", 1)[1] if source.startswith("# ") else source
-    lead = next((part.strip() for part in body.split("\n\n") if part.strip()), "")
+    lead = next((part.strip() for part in body.strip().split("\n\n") if part.strip() and part[0] not in "#*`"), "")
     return Chapter(slug, title, plain(lead), render(body), tuple(_sections(title, body)))
 
 
@@ -82,7 +82,7 @@ def _with_anchor(match: re.Match[str]) -> str:
 def plain(markdown: str) -> str:
     """The words of a piece of markdown without its marks."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
-    return " ".join(re.sub(r"[*_`#|>]+", " ", text).split())
+    return " ".join(re.sub(r"[*`#|]+", "", text).split())
 
 
 def _sections(title: str, body: str) -> list[Section]:

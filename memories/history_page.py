@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 
 from accounts.models import User
-from memories.blocks import parse
+from memories.blocks import is_topic, parse
 from memories.memory_list import topic_words
-from memories.models import Revision, RevisionText
+from memories.models import Revision
 from memories.word_diff import Row, line_rows
 from sync.models import Character
 
@@ -46,11 +45,6 @@ def revisions(user: User, character: Character) -> list[Revision]:
     return list(rows.select_related("author", "job", "file").order_by("-number"))
 
 
-def text_of(text: RevisionText) -> str:
-    """The stored text."""
-    return zlib.decompress(bytes(text.data)).decode("utf-8")
-
-
 def previous(user: User, revision: Revision) -> Revision | None:
     """The revision before this one."""
     rows = Revision.objects.for_user(user).filter(file=revision.file_id, number__lt=revision.number)
@@ -68,7 +62,7 @@ def compare(old: str, new: str) -> Comparison:
         if left == right:
             unchanged += 1
         elif len(found) < MAX_LINES // 20:
-            found.append(BlockDiff(_title(left, right, key[0]), line_rows(left, right)))
+            found.append(_block_diff(left, right, key[0]))
     return Comparison(found, unchanged, lines > MAX_LINES)
 
 
@@ -80,8 +74,9 @@ def _blocks(text: str) -> dict[tuple[str, str, int], list[str]]:
     return found
 
 
-def _title(left: list[str], right: list[str], label: str) -> str:
-    for lines in (right, left):
-        if lines and lines[0].lstrip().startswith("["):
-            return topic_words(lines[0])
-    return label
+def _block_diff(left: list[str], right: list[str], label: str) -> BlockDiff:
+    """An unchanged topic tag becomes the headline and is not listed again."""
+    title = next((topic_words(lines[0]) for lines in (right, left) if lines and is_topic(lines[0])), label)
+    if left and right and left[0] == right[0] and is_topic(left[0]):
+        left, right = left[1:], right[1:]
+    return BlockDiff(title, line_rows(left, right))

@@ -74,24 +74,28 @@ class Filters:
 
 def read_filters(query: QueryDict) -> Filters:
     """Filters from the address."""
-    chat = query.get("chat", "")
-    try:
-        UUID(chat)
-    except ValueError:
-        chat = ""
     flag, origin = query.get("flag", ""), query.get("origin", "")
     return Filters(
         query.get("q", "").strip()[:200],
         flag if flag in FLAGS else "",
-        chat,
+        query.get("chat", "") if is_uuid(query.get("chat", "")) else "",
         origin if origin in MemoryBlock.Origin.values else "",
     )
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a value from an address can be the id of a row."""
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 def topic_parts(text: str) -> tuple[str, str]:
     """(who, what) of a topic tag: "[Wren, Seraphine — The lantern oath]" → ("Wren, Seraphine", "The lantern oath")."""
     words = text.strip().removeprefix("[").removesuffix("]")
-    who, dash, what = _DASH.split(words, maxsplit=1) if _DASH.search(words) else ("", "", words)
+    who, _dash, what = _DASH.split(words, maxsplit=1) if _DASH.search(words) else ("", "", words)
     return who.strip(), what.strip()
 
 
@@ -125,17 +129,24 @@ def pages_of(blocks: list[tuple[UUID, int]]) -> list[list[UUID]]:
 
 def cards(user: User, ids: list[UUID], filters: Filters) -> list[Card]:
     """The cards of one page, in two queries."""
-    rows = MemoryBlock.objects.for_user(user).filter(pk__in=ids).select_related("chat", "file")
+    rows = MemoryBlock.objects.for_user(user).filter(pk__in=ids).select_related("chat", "file__character")
     by_id = {row.pk: Card(row, "") for row in rows}
     shown = filters.apply(Memory.objects.for_user(user).filter(block__in=ids, is_topic=False))
     topics = Memory.objects.for_user(user).filter(block__in=ids, is_topic=True)
     for topic in topics.order_by("-order"):
         card = by_id[topic.block_id]
-        card.people, card.topic = topic_parts(topic.text)
+        people, card.topic = topic_parts(topic.text)
+        card.people = _others(people, card.block.file.character.name)
     for memory in shown.order_by("order", "created_at")[: BULLETS_A_PAGE * 3]:
         memory.block = by_id[memory.block_id].block
         by_id[memory.block_id].bullets.append(memory)
     return [by_id[pk] for pk in ids if pk in by_id]
+
+
+def _others(people: str, name: str) -> str:
+    """The people of a topic tag without the character whose card it is."""
+    rest = people.removeprefix(name).strip(" ,")
+    return ", ".join(part.strip() for part in rest.split(",") if part.strip() and part.strip() != name)
 
 
 def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]:

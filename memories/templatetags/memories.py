@@ -20,19 +20,11 @@ register = template.Library()
 
 
 @register.simple_tag
-def face(character: Character | None, css: str = "face") -> SafeString:
-    """The picture of a character, or its first letter when the card has no picture. Says nothing aloud."""
-    if character is not None and character.portrait_hash:
-        url = f"{reverse('sync:portrait', args=[character.pk])}?v={character.portrait_hash[:8]}"
-        return format_html('<img class="{}" src="{}" alt="" width="240" height="360" loading="lazy">', css, url)
-    letter = (character.name.strip()[:1] if character else "") or "?"
-    return format_html(
-        '<svg class="{}" viewBox="0 0 240 360" width="240" height="360" preserveAspectRatio="xMidYMid slice" '
-        'aria-hidden="true"><rect class="f-track" width="240" height="360"/><text class="face-letter" x="120" y="180" '
-        'text-anchor="middle" dominant-baseline="central" font-size="120" fill="currentColor">{}</text></svg>',
-        css,
-        letter.upper(),
-    )
+def face(character: Character, css: str = "face") -> SafeString:
+    """The picture of a character (its initials when the card has none). Says nothing aloud: the name stands beside."""
+    url = f"{reverse('sync:portrait', args=[character.pk])}?v={character.portrait_hash[:8]}"
+    lazy = SafeString(' loading="lazy"') if css == "portrait" else ""
+    return format_html('<img class="{}" src="{}" alt="" width="240" height="360"{}>', css, url, lazy)
 
 
 @register.filter
@@ -48,6 +40,16 @@ def moment(value: datetime | None) -> str:
     if days == 1:
         return _("yesterday, %(clock)s") % {"clock": clock}
     return date_format(local, "j M, H:i" if local.year == today.year else "j M Y")
+
+
+@register.filter
+def block_date(text: str) -> str:
+    """The date of a block, local wall-clock "2026-03-01 18:00", as pages write dates: "1 Mar, 18:00"."""
+    try:
+        when = datetime.strptime(text[:16], "%Y-%m-%d %H:%M")
+    except ValueError:
+        return text
+    return date_format(when, "j M, H:i" if when.year == timezone.localdate().year else "j M Y")
 
 
 @register.filter
@@ -76,7 +78,8 @@ def read_bar(read: int, total: int) -> SafeString:
     label = _("%(read)d of %(total)d read") % {"read": read, "total": total}
     return format_html(
         '<svg class="read-bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="{}">'
-        '<rect class="f-ok" x="0" y="0" width="{}" height="4"/><rect class="f-accent" x="{}" y="0" width="{}" height="4"/>'
+        '<rect class="f-ok" x="0" y="0" width="{}" height="4"/>'
+        '<rect class="f-accent" x="{}" y="0" width="{}" height="4"/>'
         "</svg>",
         label,
         f"{share:.2f}",

@@ -17,7 +17,7 @@ from memories.forms import BlockForm, BulletForm
 from memories.memory_file import file_for
 from memories.memory_list import Filters, cards
 from memories.models import MemoryBlock
-from memories.views.saying import back, explained, say
+from memories.views.saying import back, came_from, explained, say
 from sync.models import Character
 
 
@@ -37,7 +37,7 @@ def page(request: PersonRequest, block_id: UUID) -> HttpResponse:
     """The block with everything that can be done to it; a drawer on the character's page, a page without JavaScript."""
     block = held(request, block_id)
     card = cards(request.user, [block.pk], Filters())[0]
-    context = {"card": card, "character": block.file.character}
+    context = {"back": came_from(request, f"b{block_id}"), "card": card, "character": block.file.character}
     return render(request, "memories/_block_drawer.html" if request.htmx else "memories/block.html", context)
 
 
@@ -51,7 +51,12 @@ def add(request: PersonRequest, block_id: UUID) -> HttpResponse:
             editing.add_memory(request.user, block, form.cleaned_data["text"])
             say(request, _("Added."), undo_url(block))
         return back(request, "memories:character", block.file.character_id)
-    context = {"form": form, "character": block.file.character, "for_block": block}
+    context = {
+        "back": request.POST.get("next") or came_from(request, f"b{block_id}"),
+        "form": form,
+        "character": block.file.character,
+        "for_block": block,
+    }
     return render(request, "memories/_bullet_form.html" if request.htmx else "memories/bullet_form.html", context)
 
 
@@ -82,7 +87,7 @@ def delete(request: PersonRequest, block_id: UUID) -> HttpResponse:
     with explained(request):
         editing.delete_block(request.user, block)
         say(request, _("Block deleted."), undo_url(block))
-    return redirect("memories:character", block.file.character_id)
+    return back(request, "memories:character", block.file.character_id)
 
 
 @require_POST
@@ -90,6 +95,5 @@ def move(request: PersonRequest, block_id: UUID) -> HttpResponse:
     """Move a block one place up or down (newest is up)."""
     block = held(request, block_id)
     with explained(request):
-        # The page shows the newest block on top, the file keeps it at the end.
-        editing.move_block(request.user, block, 1 if request.POST.get("to") == "up" else -1)
+        editing.move_block(request.user, block, -1 if request.POST.get("to") == "up" else 1)
     return back(request, "memories:character", block.file.character_id)

@@ -15,7 +15,7 @@ from memories.evidence_page import evidence
 from memories.forms import BulletForm
 from memories.models import Memory
 from memories.views.blocks import undo_url
-from memories.views.saying import back, explained, say
+from memories.views.saying import back, came_from, explained, say
 
 
 def held(request: PersonRequest, memory_id: UUID) -> Memory:
@@ -34,6 +34,7 @@ def page(request: PersonRequest, memory_id: UUID) -> HttpResponse:
     """Evidence: a drawer beside the memories, a page of its own without JavaScript."""
     memory = held(request, memory_id)
     context = {
+        "back": came_from(request, f"m{memory_id}"),
         "evidence": evidence(request.user, memory),
         "memory": memory,
         "character": memory.block.file.character,
@@ -48,7 +49,12 @@ def edit(request: PersonRequest, memory_id: UUID) -> HttpResponse:
     form = BulletForm(request.POST or None, initial={"text": memory.text})
     if request.method == "POST" and form.is_valid():
         return _save(request, memory, form)
-    context = {"form": form, "memory": memory, "character": memory.block.file.character}
+    context = {
+        "back": request.POST.get("next") or came_from(request, f"m{memory_id}"),
+        "form": form,
+        "memory": memory,
+        "character": memory.block.file.character,
+    }
     status = 422 if request.method == "POST" else 200
     template = "memories/_bullet_form.html" if request.htmx else "memories/bullet_form.html"
     return render(request, template, context, status=status)

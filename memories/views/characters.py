@@ -22,12 +22,12 @@ from memories.extraction import start_extraction
 from memories.file_names import auto_file_name
 from memories.forms import FileForm
 from memories.memory_file import file_for
-from memories.memory_list import block_ids, cards, facets, file_of, pages_of, read_filters
+from memories.memory_list import block_ids, cards, facets, file_of, is_uuid, pages_of, read_filters
 from memories.models import MemoryFile
 from memories.page_queries import price_of, tiles, total_unread
 from memories.queries import extraction_settings
 from memories.views.saying import explained, say
-from sync.models import Character, Tavern
+from sync.models import Character, Chat, Tavern
 
 TILES_A_PAGE = 120
 
@@ -114,10 +114,13 @@ def live(request: PersonRequest, character_id: UUID) -> HttpResponse:
 
 @require_POST
 def extract(request: PersonRequest, character_id: UUID) -> HttpResponse:
-    """Read everything of this character that was not read yet."""
+    """Read everything of this character that was not read yet, or the chosen chats."""
     character = owned(Character, request, pk=character_id)
+    chosen = request.POST.getlist("chat")
+    chats = [owned(Chat, request, pk=pk, character=character) for pk in chosen if is_uuid(pk)] or [None]
     with explained(request):
-        start_extraction(request.user, character=character)
+        for chat in chats:
+            start_extraction(request.user, character=character, chat=chat)
     return redirect("memories:character", character.pk)
 
 

@@ -56,6 +56,9 @@ def of_character(request: PersonRequest, character_id: UUID) -> HttpResponse:
 def page(request: PersonRequest, chat_id: UUID) -> HttpResponse:
     """The reader: one hundred messages at a time, from where the unread part begins."""
     owned(Chat, request, pk=chat_id)
+    if request.GET.get("goto", "").strip().lstrip("#").isdecimal():
+        number = request.GET["goto"].strip().lstrip("#")[:8]
+        return redirect(f"{request.path}?at={number}#m{number}")
     chat = Chat.objects.for_user(request.user).select_related("character__tavern", "group", "parent").get(pk=chat_id)
     mark = watermark_of(request.user, chat)
     read_to = mark.index if mark else -1

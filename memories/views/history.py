@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import PersonRequest, owned
 from memories import editing
 from memories.character_frame import character_frame
-from memories.history_page import compare, previous, revisions, text_of
+from memories.history_page import compare, previous, revisions
+from memories.memory_file import revision_text
 from memories.models import Revision
 from memories.views.saying import explained, say
 from sync.models import Character
@@ -37,7 +38,7 @@ def _shown(request: PersonRequest, character: Character, chosen: Revision | None
             "page": Paginator(everything, REVISIONS_A_PAGE).get_page(number),
             "is_newest": position == 0,
         }
-        context["diff"] = compare(text_of(before.text) if before else "", text_of(context["chosen"].text))
+        context["diff"] = compare(revision_text(before) if before else "", revision_text(context["chosen"]))
     return render(request, "memories/history.html", context)
 
 

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from accounts.access import PersonRequest
 from memories.file_editor import NotInFile
 from memories.memory_file import VersionConflict
 from providers.base import ProviderError
@@ -41,3 +42,9 @@ def back(request: HttpRequest, fallback: str, *args: object) -> HttpResponse:
     if wanted and url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}):
         return redirect(wanted)
     return redirect(resolve_url(fallback, *args))
+
+
+def came_from(request: PersonRequest, anchor: str = "") -> str:
+    """The page that a drawer was opened on, so that its forms lead back to the same place; "" without JavaScript."""
+    path = request.htmx.current_url_abs_path or ""
+    return f"{path.partition('#')[0]}#{anchor}" if path else ""
