@@ -6,7 +6,10 @@ import json
 import sys
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from accounts.models import User
 
@@ -40,6 +43,8 @@ class ProductCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         self._json = bool(options.get("json"))
         try:
+            if self._called_from_command_line:
+                _migrate_if_needed()
             return super().execute(*args, **options)
         except CommandFailed as failure:
             if not getattr(self, "_called_from_command_line", False):
@@ -68,3 +73,10 @@ class ProductCommand(BaseCommand):
         if self._json:
             self.stdout.write(json.dumps({"error": sentence}, ensure_ascii=False))
         self.stderr.write(sentence, lambda text: text)
+
+
+def _migrate_if_needed() -> None:
+    """A new or updated installation gets its tables from whatever command comes first, not only from `serve`."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0)

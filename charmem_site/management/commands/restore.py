@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from accounts.commands import CommandFailed, ProductCommand
@@ -28,7 +27,6 @@ class Command(ProductCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with DataFolderLock(settings.DATA_DIR):
-                call_command("migrate", verbosity=0)  # a new machine starts with an empty database
                 done = restore(Path(options["file"]).absolute())
         except AlreadyRunning as error:
             raise CommandFailed(f"Stop the server first: {error} Nothing was changed.") from error
