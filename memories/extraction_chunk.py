@@ -20,8 +20,8 @@ from memories.extraction_call import Read, TooLong, ask
 from memories.extraction_prompt import Budget, Prompt, budget, build
 from memories.file_editor import Editor, NewMemory
 from memories.local_time import local_now
-from memories.memory_file import change, file_for, memories_of
-from memories.models import ExtractedChunk, Memory, MemoryBlock
+from memories.memory_file import change, facts_of, file_for
+from memories.models import ExtractedChunk, Memory, MemoryBlock, MemoryFile
 from memories.names import SourceWords
 from memories.queries import Reading
 from memories.reading import Mark, chunk_key
@@ -32,6 +32,7 @@ from providers.queries import default_connection
 from providers.tokens import estimate_tokens
 from sync.models import Character
 
+Fact = tuple[uuid.UUID, str]  # a known memory: id and text
 SMALLEST = 100  # tokens of messages below which halving makes no sense any more
 
 
@@ -138,19 +139,20 @@ def _read(work: Work, chunk: Chunk) -> None:
     run, character = work.run, work.character
     numbers = {"first": chunk.first_index, "last": chunk.last_index}
     run.progress(doing=_("messages %(first)d to %(last)d") % numbers)
-    known = memories_of(file_for(character))
+    file = file_for(character)
+    known = facts_of(file)
     prompt = _prompt(work, chunk, known)
     read = ask(run, work.connection, prompt, answer_tokens=work.answer_tokens, subject=f"chat:{work.reading.chat.pk}")
     findings = judge(read.answer, chunk, known, character)
-    if _commit(work, chunk, findings, read, prompt):
+    if _commit(work, file, chunk, findings, read, prompt):
         _tell(run, findings, numbers)
 
 
-def _prompt(work: Work, chunk: Chunk, known: Sequence[Memory]) -> Prompt:
+def _prompt(work: Work, chunk: Chunk, known: Sequence[Fact]) -> Prompt:
     return build(
         character=work.character.name,
         card=work.character.card_text,
-        known=[memory.text for memory in known if not memory.is_topic],
+        known=[text for _id, text in known],
         lines=chunk.lines,
         sizes=work.sizes,
         seed=str(work.run.job.pk),
@@ -158,11 +160,10 @@ def _prompt(work: Work, chunk: Chunk, known: Sequence[Memory]) -> Prompt:
     )
 
 
-def judge(answer: Answer, chunk: Chunk, known: Sequence[Memory], character: Character) -> Findings:
+def judge(answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Character) -> Findings:
     """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source."""
-    facts = [memory for memory in known if not memory.is_topic]
-    texts: list[str] = [normalise(memory.text) for memory in facts]
-    ids: list[uuid.UUID | None] = [memory.pk for memory in facts]
+    texts = [normalise(text) for _id, text in known]
+    ids: list[uuid.UUID | None] = [one for one, _text in known]
     words = SourceWords(_sources(chunk, known, character))
     evidence = Evidence(chunk.lines)
     found = Findings([])
@@ -197,16 +198,16 @@ def _new_memory(bullet: str, words: SourceWords, evidence: Evidence, duplicate_o
     )
 
 
-def _sources(chunk: Chunk, known: Sequence[Memory], character: Character) -> list[str]:
+def _sources(chunk: Chunk, known: Sequence[Fact], character: Character) -> list[str]:
     """Everything a name may come from: messages, speakers, card, persona names, memories."""
     tavern = character.tavern
     card = (character.name, character.card_text, character.scenario, character.first_message)
     personas = (tavern.persona_name, *(str(name) for name in tavern.personas.values()))
     said = (f"{entry.name}: {entry.text}" for entry in chunk.entries)
-    return [*card, *personas, *said, *(memory.text for memory in known)]
+    return [*card, *personas, *said, *(text for _id, text in known)]
 
 
-def _commit(work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> bool:
+def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> bool:
     """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already."""
     run, chat = work.run, work.reading.chat
     key = _key(work, chunk)
@@ -219,7 +220,7 @@ def _commit(work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Pr
             "last": chunk.last_index,
         }
         if findings.blocks:
-            with change(file_for(work.character), reason=reason, job=run.job) as editor:
+            with change(file, reason=reason, job=run.job) as editor:
                 _add_blocks(editor, work, chunk, findings, read, prompt)
         outcome = "memories" if findings.blocks else "nothing"
         _note_read(work, chunk, key, outcome, memories=findings.memories, call=read.completion.call)
@@ -228,11 +229,11 @@ def _commit(work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Pr
 
 def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> None:
     date = timestamp(local_now(work.run.owner, timezone.now()))
-    present = {memory.pk for memory in memories_of(editor.file)}
+    present = _still_there(editor, findings)
     for block in findings.blocks:
         editor.add_block(
             work.reading.chat.name,
-            [one if one.duplicate_of in present else replace(one, duplicate_of=None) for one in block],
+            [replace(one, duplicate_of=one.duplicate_of if one.duplicate_of in present else None) for one in block],
             date=date,
             origin=MemoryBlock.Origin.EXTRACTED,
             chat=work.reading.chat,
@@ -242,6 +243,15 @@ def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, re
             call=read.completion.call,
             prompt_version=prompt.version,
         )
+
+
+def _still_there(editor: Editor, findings: Findings) -> set[uuid.UUID]:
+    """Which of the memories that new ones resemble were not deleted meanwhile."""
+    wanted = {one.duplicate_of for block in findings.blocks for one in block if one.duplicate_of}
+    if not wanted:
+        return set()
+    rows = Memory.objects.for_user(editor.file.owner).filter(pk__in=wanted, block__file=editor.file)
+    return set(rows.values_list("pk", flat=True))
 
 
 def _commit_empty(work: Work, chunk: Chunk) -> None:

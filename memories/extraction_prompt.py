@@ -86,6 +86,9 @@ def marker(seed: str, material: str) -> str:
 
 def choose_known(known: Sequence[str], messages: str, limit: int, measure: Measure) -> str:
     """Known memories as bullets within `limit` tokens, in file order: the newest, then those that share most words."""
+    sizes = [measure(one) + 2 for one in known]
+    if sum(sizes) <= limit:
+        return "\n".join(f"- {one}" for one in known)
     wanted = terms(messages)
     newest = set(range(max(0, len(known) - NEWEST), len(known)))
 
@@ -98,7 +101,7 @@ def choose_known(known: Sequence[str], messages: str, limit: int, measure: Measu
     chosen: list[int] = []
     used = 0
     for place in (*first, *others):
-        used += measure(known[place]) + 2
+        used += sizes[place]
         if used > limit:
             break
         chosen.append(place)

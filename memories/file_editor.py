@@ -62,16 +62,16 @@ class Editor:
         new = _usable(bullets)
         if not new:
             return None
-        last = self.blocks[-1:]
+        last = self.file.blocks.order_by("-order").values_list("order", flat=True).first()
         block = MemoryBlock.objects.create(
             file=self.file,
-            order=last[0].order + 1 if last else 0,
+            order=0 if last is None else last + 1,
             label=clean_label(label),
             date=clean_bullet(date)[:40],
             origin=origin,
             **provenance,
         )
-        if not last:
+        if last is None:
             self._put_loose_text_before(block)
         self._insert(block, new, 0)
         return block

@@ -8,7 +8,8 @@ State: {"layout", "separator", "with_metadata", "loose_text": [{"before", "text"
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import uuid
+from collections import defaultdict
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ from memories.models import Memory, MemoryBlock, MemoryFile
 from providers.models import Call
 from sync.models import Chat
 
+ORDER = ("order", "created_at", "pk")
 FILE_FIELDS = ("layout", "separator", "with_metadata", "loose_text")
 BLOCK_FIELDS = ("label", "date", "origin", "is_locked", "first_index", "last_index", "prompt_version")
 BLOCK_LINKS: dict[str, Any] = {"chat": Chat, "job": Job, "call": Call}
@@ -34,54 +36,52 @@ MEMORY_FIELDS = (
 
 def blocks_of(file: MemoryFile) -> list[MemoryBlock]:
     """The blocks in file order, each with its memories prefetched in order."""
-    return list(file.blocks.order_by("order", "created_at", "pk").prefetch_related("memories"))
+    return list(file.blocks.order_by(*ORDER).prefetch_related("memories"))
 
 
 def format_of(file: MemoryFile) -> Format:
     return Format(file.layout, file.separator, file.with_metadata)
 
 
-def document_of(file: MemoryFile, blocks: Iterable[MemoryBlock]) -> Document:
-    """The file as text parts; blocks without bullets are not written (they would vanish on reading)."""
-    rows = [(row, tuple(m.text for m in row.memories.all())) for row in blocks]
-    kept = [(row, bullets) for row, bullets in rows if bullets]
-    places = {str(row.pk): number for number, (row, _bullets) in enumerate(kept)}
-    gaps: dict[int | None, str] = {}
-    for one in file.loose_text:
-        place = places.get(str(one["before"]))
-        gaps[place] = gaps.get(place, "") + one["text"]
-    in_order = sorted(gaps, key=lambda place: len(kept) if place is None else place)
-    loose = tuple(Loose(place, gaps[place]) for place in in_order)
-    return Document(tuple(Block(row.label, row.date, bullets) for row, bullets in kept), loose)
-
-
-def text_of(file: MemoryFile, blocks: Iterable[MemoryBlock]) -> str:
-    return serialize(document_of(file, blocks), format_of(file))
-
-
-def dump(file: MemoryFile, blocks: Iterable[MemoryBlock]) -> dict[str, Any]:
-    """The whole state as JSON-ready data."""
+def dump(file: MemoryFile) -> dict[str, Any]:
+    """The whole state as JSON-ready data: two queries, no row objects, because every change of a file needs it."""
     state: dict[str, Any] = {name: getattr(file, name) for name in FILE_FIELDS}
-    state["blocks"] = [_dump_block(block) for block in blocks]
+    bullets: defaultdict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
+    memories = Memory.objects.for_user(file.owner).filter(block__file=file).order_by("order", "created_at")
+    for row in memories.values("block_id", "id", "created_at", "duplicate_of_id", *MEMORY_FIELDS):
+        bullets[row.pop("block_id")].append(_plain(row, "duplicate_of"))
+    links = (f"{name}_id" for name in BLOCK_LINKS)
+    blocks = file.blocks.order_by(*ORDER).values("id", "created_at", *links, *BLOCK_FIELDS)
+    state["blocks"] = [{**_plain(row, *BLOCK_LINKS), "memories": bullets[row["id"]]} for row in blocks]
     return state
 
 
-def _dump_block(block: MemoryBlock) -> dict[str, Any]:
-    data: dict[str, Any] = {"id": str(block.pk), "created_at": block.created_at.isoformat()}
-    data |= {name: getattr(block, name) for name in BLOCK_FIELDS}
-    data |= {name: _text_or_none(getattr(block, f"{name}_id")) for name in BLOCK_LINKS}
-    data["memories"] = [_dump_memory(memory) for memory in block.memories.all()]
-    return data
+def _plain(row: dict[str, Any], *links: str) -> dict[str, Any]:
+    """A row's values as JSON has them."""
+    plain = {**row, "id": str(row["id"]), "created_at": row["created_at"].isoformat()}
+    for name in links:
+        value = plain.pop(f"{name}_id")
+        plain[name] = None if value is None else str(value)
+    return plain
 
 
-def _dump_memory(memory: Memory) -> dict[str, Any]:
-    data: dict[str, Any] = {"id": str(memory.pk), "created_at": memory.created_at.isoformat()}
-    data |= {name: getattr(memory, name) for name in MEMORY_FIELDS}
-    return data | {"duplicate_of": _text_or_none(memory.duplicate_of_id)}
+def document_of(state: dict[str, Any]) -> Document:
+    """The file as text parts; blocks without bullets are not written (they would vanish on reading)."""
+    kept = [block for block in state["blocks"] if block["memories"]]
+    places = {block["id"]: number for number, block in enumerate(kept)}
+    gaps: dict[int | None, str] = {}
+    for one in state["loose_text"]:
+        place = places.get(str(one["before"]))
+        gaps[place] = gaps.get(place, "") + one["text"]
+    in_order = sorted(gaps, key=lambda place: len(kept) if place is None else place)
+    blocks = (Block(one["label"], one["date"], tuple(m["text"] for m in one["memories"])) for one in kept)
+    return Document(tuple(blocks), tuple(Loose(place, gaps[place]) for place in in_order))
 
 
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else str(value)
+def text_of(state: dict[str, Any]) -> str:
+    """The file's text in that state."""
+    form = Format(state["layout"], state["separator"], state["with_metadata"])
+    return serialize(document_of(state), form)
 
 
 def load(file: MemoryFile, state: dict[str, Any]) -> None:

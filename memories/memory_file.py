@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ def file_for(character: Character, chat: Chat | None = None) -> MemoryFile:
 
 def render(file: MemoryFile) -> str:
     """The file's text as it stands in the database now."""
-    return file_state.text_of(file, file_state.blocks_of(file))
+    return file_state.text_of(file_state.dump(file))
 
 
 @contextmanager
@@ -117,7 +118,7 @@ def restore(file: MemoryFile, revision: Revision, *, author: User | None, reason
     """Bring the state of `revision` back as a new revision. None when the file has that state already."""
     state = revision_state(revision)
     with change(file, reason=reason, author=author) as editor:
-        before = file_state.dump(file, file_state.blocks_of(file))
+        before = file_state.dump(file)
         if before == state:
             return None
         file_state.load(file, state)
@@ -167,7 +168,7 @@ def _save(file: MemoryFile) -> None:
 
 def _ensure_revision_zero(file: MemoryFile) -> None:
     """A file that was never adopted begins as it was before its first change."""
-    if file.revisions.exists():
+    if file.version > 1 or file.revisions.exists():
         return
     file.version = 0
     _write_revision(Editor(file), reason=_("Beginning"))
@@ -178,15 +179,14 @@ def _write_revision(
     editor: Editor, *, reason: str, author: User | None = None, job: Job | None = None, text: str | None = None
 ) -> Revision:
     file = editor.file
-    blocks = file_state.blocks_of(file)
-    state = file_state.dump(file, blocks)
+    state = file_state.dump(file)
     return Revision.objects.create(
         file=file,
         number=file.version,
         reason=reason[:200],
         author=author,
         job=job,
-        text=_pack(file, file_state.text_of(file, blocks) if text is None else text),
+        text=_pack(file, file_state.text_of(state) if text is None else text),
         state=_pack(file, json.dumps(state, ensure_ascii=False, sort_keys=True)),
         memories=sum(len(block["memories"]) for block in state["blocks"]),
         blocks=len(state["blocks"]),
@@ -199,7 +199,10 @@ def _pack(file: MemoryFile, text: str) -> RevisionText:
     """Equal text is stored once per person."""
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(data).hexdigest()
-    texts = RevisionText.objects.for_user(file.owner)
+    texts = RevisionText.objects.for_user(file.owner).only("pk")
+    found = texts.filter(owner=file.owner, digest=digest).first()
+    if found is not None:
+        return found
     row, _new = texts.get_or_create(owner=file.owner, digest=digest, defaults={"data": zlib.compress(data)})
     return row
 
@@ -224,6 +227,13 @@ def _update_data_bank(file: MemoryFile) -> None:
         write_back.schedule(file)
 
     transaction.on_commit(schedule)
+
+
+def facts_of(file: MemoryFile) -> list[tuple[uuid.UUID, str]]:
+    """(id, text) of all bullets but topic tags, in file order."""
+    rows = Memory.objects.for_user(file.owner).filter(block__file=file, is_topic=False)
+    order = ("block__order", "block__created_at", "block", "order", "created_at")
+    return list(rows.order_by(*order).values_list("pk", "text"))
 
 
 def memories_of(file: MemoryFile) -> list[Memory]:

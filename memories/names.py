@@ -15,6 +15,9 @@ WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’-]*")
 KATAKANA = regex.compile(r"[\p{Katakana}ー]{2,}")
 SENTENCE_START = regex.compile(r"(?:^|[.!?…:;]\s+|[“\"(«\[]\s*|\s[—–-]\s)$")
 POSSESSIVE = regex.compile(r"['’]s?$")
+JOINTS = regex.compile(r"['’-]")
+MARKS = regex.compile(r"\p{Mn}+")
+STROKES = str.maketrans("łø", "lo")
 # Words that are written with a capital but name nobody.
 ORDINARY = frozenset(
     "i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may "
@@ -45,9 +48,10 @@ class SourceWords:
 
     def __init__(self, sources: Iterable[str]) -> None:
         self.text = "\n".join(sources)
-        self.words = {_fold(match[0]) for match in WORD.finditer(self.text)}
-        parts = {part for word in self.words for part in regex.split(r"['’-]", word)}
-        self.words |= {part for part in parts if len(part) > 1}
+        folded = set(WORD.findall(_plain(self.text)))
+        joined = {word for word in folded if not word.isalpha()}
+        self.words = folded | {POSSESSIVE.sub("", word) for word in joined}
+        self.words |= {part for word in joined for part in JOINTS.split(word) if len(part) > 1}
         self._by_start: dict[str, list[str]] = {}
         for word in self.words:
             self._by_start.setdefault(word[:3], []).append(word)
@@ -57,7 +61,7 @@ class SourceWords:
         word = _fold(name)
         if word in self.words or (KATAKANA.fullmatch(name) and name in self.text):
             return True
-        parts = [part for part in regex.split(r"['’-]", word) if len(part) > 1]
+        parts = [part for part in JOINTS.split(word) if len(part) > 1]
         if len(parts) > 1 and all(part in self.words for part in parts):
             return True
         stem = word[: max(3, len(word) - 2)]
@@ -99,5 +103,9 @@ def _opens_with_name(word: str, following: list[regex.Match[str]]) -> bool:
 
 def _fold(word: str) -> str:
     """One case, no accents, no possessive."""
-    plain = unicodedata.normalize("NFKD", POSSESSIVE.sub("", word).casefold())
-    return "".join(letter for letter in plain if not unicodedata.combining(letter)).replace("ł", "l").replace("ø", "o")
+    return _plain(POSSESSIVE.sub("", word))
+
+
+def _plain(text: str) -> str:
+    """One case, no accents."""
+    return MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())).translate(STROKES)

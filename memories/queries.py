@@ -80,7 +80,7 @@ def _read_marks(user: User, chat: Chat, character: Character, messages: list[Mar
     of_relatives: dict[UUID, list[Mark]] = {}
     for chat_id, packed in chunks.order_by("pk").values_list("chat_id", "marks"):
         target = own if chat_id == chat.pk else of_relatives.setdefault(chat_id, [])
-        target += [Mark.unpack(one) for one in packed]
+        target += [Mark(*one) for one in packed]
     for chat_id, read in of_relatives.items():
         own += inherited(messages, read, family[chat_id])
     return own

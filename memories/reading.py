@@ -9,45 +9,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 TAIL = 20
 
 
-@dataclass(frozen=True)
-class Mark:
-    """One message as reading remembers it: identity, short content hash, short hash of role and date ("" = no date)."""
+class Mark(NamedTuple):
+    """One message as reading remembers it: identity, short content hash, and its role when it has no date (else "")."""
 
     identity: str
     content: str
-    group: str
+    undated: str = ""
 
     @classmethod
     def of(cls, identity: str, content: str, role: str, raw_date: str) -> Mark:
-        group = hashlib.sha256(f"{role}\n{raw_date}".encode("utf-8", "replace")).hexdigest()[:8]
-        return cls(identity, content[:12], group if raw_date else f"{role[:1]}-")
+        return cls(identity, content[:12], "" if raw_date else role)
 
     @property
     def is_dated(self) -> bool:
-        return not self.group.endswith("-")
-
-    def pack(self) -> list[str]:
-        return [self.identity, self.content, self.group]
-
-    @classmethod
-    def unpack(cls, packed: Sequence[str]) -> Mark:
-        return cls(*packed)
+        return not self.undated
 
 
 def unread(messages: Sequence[Mark], read: Iterable[Mark]) -> list[int]:
     """Positions in `messages` that were not read yet; `read` lists marks in the order of reading."""
     known = list({mark.identity: mark for mark in read}.values())
     identities = {mark.identity for mark in known}
-    fresh = [p for p, mark in enumerate(messages) if mark.is_dated and mark.identity not in identities]
-    for group in {mark.group for mark in messages if not mark.is_dated}:
-        positions = [p for p, mark in enumerate(messages) if mark.group == group]
-        fresh += _unread_equals(messages, positions, [mark for mark in known if mark.group == group])
+    fresh = [p for p, mark in enumerate(messages) if not mark.undated and mark.identity not in identities]
+    for role in {mark.undated for mark in messages} - {""}:
+        positions = [p for p, mark in enumerate(messages) if mark.undated == role]
+        fresh += _unread_equals(messages, positions, [mark for mark in known if mark.undated == role])
     return sorted(fresh)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import regex
 from rapidfuzz import fuzz, process
@@ -29,6 +30,7 @@ class Match:
     is_exact: bool
 
 
+@lru_cache(maxsize=20_000)
 def normalise(text: str) -> str:
     """Letters and digits only, one case, single spaces."""
     return NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()

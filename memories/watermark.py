@@ -94,7 +94,7 @@ def record(
             "character": character,
             "first_index": first,
             "last_index": last,
-            "marks": [mark.pack() for mark in marks],
+            "marks": [list(mark) for mark in marks],
             "messages": len(marks),
             "outcome": outcome,
             **fields,

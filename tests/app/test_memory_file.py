@@ -10,7 +10,7 @@ from accounts.models import User
 from memories import memory_file
 from memories.blocks import parse
 from memories.file_editor import NewMemory
-from memories.file_state import blocks_of, document_of, format_of
+from memories.file_state import blocks_of, document_of, dump, format_of
 from memories.memory_file import VersionConflict, change, file_for, import_text, render, revision_text
 from memories.models import MemoryFile, RevisionText
 from tests.support.story import make_character, make_chat
@@ -36,7 +36,7 @@ def texts(file: MemoryFile) -> list[str]:
 def check_conservation(file: MemoryFile) -> None:
     """What is written reads back as the state of the rows, and equals the newest revision."""
     text = render(file)
-    assert parse(text, format_of(file)) == document_of(file, blocks_of(file))
+    assert parse(text, format_of(file)) == document_of(dump(file))
     assert revision_text(file.revisions.get(number=file.version)) == text
 
 
