@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
+from django.http import HttpRequest, QueryDict
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.cache import get_conditional_response
-from django.utils.http import quote_etag
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs import queries, registry
 from jobs.lines import Line, lines
+from jobs.live_page import LivePage, short_hash
 from jobs.models import Job, JobEvent
 
 PER_PAGE = 25
@@ -25,51 +22,6 @@ WAITING_SHOWN = 50
 LOG_SHOWN = 200
 STRIP_CHUNKS = 120
 STRIP_WIDTH = 1000.0
-
-
-def _hash(*things: object) -> str:
-    return hashlib.sha256(repr(things).encode()).hexdigest()[:16]
-
-
-class LivePage:
-    """A page part that asks for itself again, at a pace the server sets (stack-notes §6).
-
-    The browser sends back `seen`. Nothing changed: 204, nothing is drawn. Same `shape`: only the moving parts are
-    swapped, so that buttons stay under the pointer. Another shape: the whole fragment, with its new pace.
-    """
-
-    template = ""  # the fragment
-    moving = ""  # its moving parts, swapped out of band
-    name = "page"
-
-    @cached_property
-    def pace(self) -> int:
-        """Seconds until the next look, 0 for never."""
-        raise NotImplementedError
-
-    @cached_property
-    def shape(self) -> str:
-        raise NotImplementedError
-
-    @cached_property
-    def seen(self) -> str:
-        raise NotImplementedError
-
-    def answer(self, request: HttpRequest) -> HttpResponse:
-        """What a look of the browser gets."""
-        old = request.GET.get("seen", "")
-        if old == self.seen:
-            return HttpResponse(status=204)
-        unchanged = get_conditional_response(request, etag=quote_etag(self.seen))
-        if unchanged is not None:
-            return unchanged
-        is_same = old.split(".")[0] == self.shape
-        response = render(request, self.moving if is_same else self.template, {self.name: self, "swap": is_same})
-        if is_same:
-            response["HX-Reswap"] = "none"
-        response["ETag"] = quote_etag(self.seen)
-        response["Cache-Control"] = "private, no-cache"
-        return response
 
 
 class JobsPage(LivePage):
@@ -144,11 +96,11 @@ class JobsPage(LivePage):
         active = [(line.job.pk, line.job.cancel_requested, bool(line.job.total)) for line in self.running]
         still = [(line.job.pk, line.job.state, line.job.cancel_requested) for line in self.waiting]
         ended = [(line.job.pk, line.job.state) for line in self.finished]
-        return _hash(self.pace, active, still, ended, self.query, self.counts["finished"])
+        return short_hash(self.pace, active, still, ended, self.query, self.counts["finished"])
 
     @cached_property
     def seen(self) -> str:
-        return f"{self.shape}.{_hash(self.stamp)}"
+        return f"{self.shape}.{short_hash(self.stamp)}"
 
 
 class JobPage(LivePage):
@@ -228,8 +180,8 @@ class JobPage(LivePage):
     @cached_property
     def shape(self) -> str:
         job = self.job
-        return _hash(job.state, job.cancel_requested, self.pace, bool(job.total), self.is_full_log)
+        return short_hash(job.state, job.cancel_requested, self.pace, bool(job.total), self.is_full_log)
 
     @cached_property
     def seen(self) -> str:
-        return f"{self.shape}.{_hash(self.job.updated_at, self.log_count)}"
+        return f"{self.shape}.{short_hash(self.job.updated_at, self.log_count)}"

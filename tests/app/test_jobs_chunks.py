@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.db import IntegrityError, OperationalError
 from django.utils import timezone
 
@@ -317,3 +318,23 @@ def test_nothing_due_is_claimed_by_nobody(alice: User) -> None:
     with unscoped("the test looks"):
         assert claim_next() is None
         assert claim(uuid.uuid4()) is None
+
+
+def test_the_heartbeat_writes_what_waits_renews_the_lease_and_sees_a_cancel(alice: User) -> None:
+    job, _new = enqueue(alice, "count")
+    lease = held(job)
+    first = fresh(job).lease_until
+    assert first is not None
+    with unscoped("the side thread of a worker"):
+        run = JobRun(job, lease)
+        run.log("asked")
+        run.progress(step=1, total=2)
+        run.beat()
+        assert (fresh(job).step, job.events.get().text, job.lease_until) == (1, "asked", first)
+        with time_machine.travel(timezone.now() + timedelta(seconds=11), tick=False):
+            run.beat()
+        assert fresh(job).lease_until > first + timedelta(seconds=10)
+        request_cancel(job)
+        run.beat()
+    assert lease.cancelled
+    assert not lease.lost

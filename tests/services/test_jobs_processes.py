@@ -38,6 +38,14 @@ from jobs.enqueue import enqueue
 alice = User.objects.create_person("alice", "correct horse battery")
 enqueue(alice, "count", total=1, params={"pause": 2})
 """
+CANCEL = """
+import django; django.setup()
+from accounts.ownership import unscoped
+from jobs.enqueue import request_cancel
+from jobs.models import Job
+with unscoped("a test cancels"):
+    request_cancel(Job.objects.get())
+"""
 EXPIRE = """
 import django; django.setup()
 from datetime import timedelta
@@ -166,6 +174,17 @@ def test_a_worker_that_is_asked_to_stop_gives_its_jobs_back(migrated: Running) -
 
     wait_until(lambda: is_gone([worker]), 15)
     assert rows(migrated, "SELECT DISTINCT state, failures, worker, step FROM jobs_job") == [("queued", 0, "", 0)]
+
+
+def test_a_running_chunk_sees_that_somebody_cancelled(migrated: Running) -> None:
+    start_worker(migrated, 1)
+    python(migrated, PREPARE, 1, 1, 600, 1)
+    wait_until(lambda: states(migrated) == {"running": 1}, 30)
+
+    python(migrated, CANCEL)
+
+    wait_until(lambda: states(migrated) == {"cancelled": 1}, 15)
+    assert not effects(migrated)
 
 
 def test_a_paused_job_goes_on_by_itself(migrated: Running) -> None:
