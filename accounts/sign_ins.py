@@ -23,6 +23,7 @@ SEEN_EVERY = timedelta(minutes=5)
 
 def sign_in(request: HttpRequest, person: User, *, stay: bool = True) -> None:
     """Open a session for `person` and write it down; `stay` keeps it for 30 days, else it ends with the browser."""
+    _forget_expired()
     login(request, person, backend=BACKEND)
     request.session.set_expiry(STAY if stay else 0)
     row = SignIn.objects.create(
@@ -82,6 +83,13 @@ def change_password(request: HttpRequest, person: User, password: str) -> int:
     if row := current_id(request):
         SignIn.objects.filter(pk=row).update(session_key=request.session.session_key or "")
     return end_all(person, but=current_id(request))
+
+
+def _forget_expired() -> None:
+    """Sessions that nobody can use any more leave the list and the table."""
+    oldest = timezone.now() - timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    SignIn.objects.filter(seen_at__lt=oldest).delete()
+    _store("").clear_expired()
 
 
 def _store(session_key: str) -> SessionBase:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
@@ -102,6 +103,15 @@ def test_the_list_remembers_when_a_session_was_used(bob: User) -> None:
         clock.shift(timedelta(minutes=4))
         desk.get("/more/")
         assert SignIn.objects.get().seen_at - before == timedelta(minutes=6)
+
+
+def test_sessions_that_nobody_can_use_any_more_leave_the_list(bob: User) -> None:
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        signed_in(PHONE)
+        clock.shift(timedelta(days=61))
+        signed_in()
+        assert [row.agent for row in SignIn.objects.all()] == [DESK]
+        assert Session.objects.count() == 1
 
 
 @pytest.mark.parametrize(
