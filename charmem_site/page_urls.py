@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from charmem_site import help as guide, views
+from charmem_site import help as guide
+from charmem_site import views
 
 app_name = "charmem_site"
 urlpatterns = [
