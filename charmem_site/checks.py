@@ -80,7 +80,7 @@ def data_folder_can_be_written(app_configs: Any, **kwargs: Any) -> list[CheckMes
 @register()
 def sqlite_lies_on_a_local_disk(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """SQLite's write-ahead log needs shared memory, which network file systems do not have (stack-notes §5)."""
-    if "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
+    if "sqlite" not in str(settings.DATABASES["default"]["ENGINE"]):
         return []
     kind = file_system_of(settings.DATA_DIR)
     if kind not in NETWORK_FILE_SYSTEMS:
