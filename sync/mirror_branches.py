@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from uuid import UUID
 
-from sync.mirror_pass import Pass
+from django.db.models import Q
+
+from sync.mirror_pass import BATCH, Pass, batches
 from sync.models import Chat, Message
 from sync.tavern.dates import date_in_name
 
@@ -19,10 +21,10 @@ def link_branches(one: Pass, changed: list[UUID]) -> None:
     """Give every chat read in this pass its parent and the last message they share."""
     if not changed:
         return
-    chats = list(one.tavern.chats.all())
     touched = set(changed)
+    chats = _family(one, touched)
     by_name = {(chat.character_id, chat.group_id, chat.name): chat for chat in chats}
-    relatives = _relatives(one, chats, touched)
+    relatives = _relatives(chats, touched)
     for chat in chats:
         named = by_name.get((chat.character_id, chat.group_id, chat.parent_name)) if chat.parent_name else None
         if chat.pk not in touched and (named is None or chat.parent_id or named.pk not in touched):
@@ -42,13 +44,24 @@ def _link(chat: Chat, named: Chat | None, relatives: dict[UUID, list[Chat]]) -> 
         chat.save(update_fields=["parent", "fork_index"])
 
 
-def _relatives(one: Pass, chats: list[Chat], touched: set[UUID]) -> dict[UUID, list[Chat]]:
+def _family(one: Pass, touched: set[UUID]) -> list[Chat]:
+    """Every chat of an owner of whom at least one chat was read."""
+    if len(touched) > BATCH:
+        return list(one.tavern.chats.all())
+    mine = one.tavern.chats.filter(pk__in=touched)
+    characters = {pk for pk in mine.values_list("character_id", flat=True) if pk}
+    groups = {pk for pk in mine.values_list("group_id", flat=True) if pk}
+    return list(one.tavern.chats.filter(Q(character__in=characters) | Q(group__in=groups)))
+
+
+def _relatives(chats: list[Chat], touched: set[UUID]) -> dict[UUID, list[Chat]]:
     """For chats that name no parent: older chats of the same owner that begin with the same message."""
     groups: defaultdict[START, list[Chat]] = defaultdict(list)
     by_id = {chat.pk: chat for chat in chats}
-    first = Message.objects.filter(chat__tavern=one.tavern, index=0).exclude(raw_date="")
-    for chat_id, identity, content in first.values_list("chat_id", "identity", "content"):
-        if chat := by_id.get(chat_id):
+    for part in batches(list(by_id)):
+        first = Message.objects.filter(chat__in=part, index=0).exclude(raw_date="")
+        for chat_id, identity, content in first.values_list("chat_id", "identity", "content"):
+            chat = by_id[chat_id]
             groups[chat.character_id, chat.group_id, identity, content].append(chat)
     found: dict[UUID, list[Chat]] = {}
     for alike in groups.values():

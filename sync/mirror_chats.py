@@ -13,7 +13,7 @@ from django.utils import timezone
 from sync.mirror_branches import link_branches
 from sync.mirror_matching import match_rows
 from sync.mirror_messages import Written, write_messages
-from sync.mirror_pass import Pass, refusal
+from sync.mirror_pass import BATCH, Pass, refusal
 from sync.models import Character, Chat, Group
 from sync.tavern.chats import ChatReader, read_chat
 from sync.tavern.dates import date_in_name, parse_date
@@ -56,7 +56,7 @@ def mirror_chats(one: Pass, news: ChatNews) -> None:
         return
     owners = _owners(one)
     wanted |= {path for path in orphans if owners.of(path)}
-    rows = {row.path: row for row in one.tavern.chats.all()}
+    rows = _rows(one, sorted(wanted), is_simple=not lost)
     matched = match_rows(one, rows, sorted(wanted), owners.of)
     for number, path in enumerate(sorted(wanted)):
         one.check()
@@ -67,8 +67,17 @@ def mirror_chats(one: Pass, news: ChatNews) -> None:
     one.report.chats = news.changed
 
 
+def _rows(one: Pass, wanted: list[str], *, is_simple: bool) -> dict[str, Chat]:
+    """Stored chats by path: those of the changed files alone, when every one of them is known and none vanished."""
+    if is_simple and len(wanted) <= BATCH:
+        rows = {row.path: row for row in one.tavern.chats.filter(path__in=wanted)}
+        if len(rows) == len(wanted):
+            return rows
+    return {row.path: row for row in one.tavern.chats.all()}
+
+
 def _owners(one: Pass) -> Owners:
-    characters = {chats_folder(row.avatar): row for row in one.tavern.characters.order_by("-gone_at")}
+    characters = {chats_folder(row.avatar): row for row in one.tavern.characters.only("avatar").order_by("-gone_at")}
     groups = {chat: row for row in one.tavern.groups.order_by("-gone_at") for chat in row.chat_ids}
     return Owners(characters, groups)
 
@@ -154,17 +163,9 @@ def _finish(row: Chat, reader: ChatReader, written: Written) -> None:
     if written.changed:
         row.version += 1
         row.content_hash = written.digest
-        row.first_at, row.last_at = _span(row, reader)
+        made = parse_date(reader.header.create_date) or date_in_name(row.name)
+        row.first_at, row.last_at = written.first_at or made, written.last_at or made
     row.save()
-
-
-def _span(row: Chat, reader: ChatReader) -> tuple[object, object]:
-    """First and last date of the chat: of its messages, else what the header or the file's name says."""
-    dated = row.messages.exclude(sent_at=None)
-    first = dated.order_by("index").values_list("sent_at", flat=True).first()
-    last = dated.order_by("-index").values_list("sent_at", flat=True).first()
-    made = parse_date(reader.header.create_date) or date_in_name(row.name)
-    return first or made, last or made
 
 
 def _mark_gone(one: Pass, rows: dict[str, Chat], lost: list[str]) -> None:
@@ -172,4 +173,3 @@ def _mark_gone(one: Pass, rows: dict[str, Chat], lost: list[str]) -> None:
     ids = [rows[path].pk for path in lost if path in rows and rows[path].gone_at is None]
     for start in range(0, len(ids), 500):
         one.report.gone += one.tavern.chats.filter(pk__in=ids[start : start + 500]).update(gone_at=now)
-

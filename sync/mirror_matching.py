@@ -40,7 +40,12 @@ def match_rows(
 
 
 def _by_integrity(
-    one: Pass, rows: dict[str, Chat], wanted: list[str], slugs: dict[str, str], found: dict[str, Chat], used: set[object]
+    one: Pass,
+    rows: dict[str, Chat],
+    wanted: list[str],
+    slugs: dict[str, str],
+    found: dict[str, Chat],
+    used: set[object],
 ) -> None:
     """A free row with the file's slug is that chat: its own file vanished, or holds another chat now."""
     candidates: defaultdict[str, list[Chat]] = defaultdict(list)

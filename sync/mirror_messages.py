@@ -10,11 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import blake2b
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import F
 
+from sync import message_rows
 from sync.mirror_pass import BATCH, batches
 from sync.models import Chat, Message
 from sync.tavern.align import Key, align
@@ -25,9 +28,9 @@ from sync.tavern.problem import Problem
 
 MOST_TEXT = 4 * 1024 * 1024
 FEW, MANY = 1, 4  # a chat of at least MANY messages that shrinks to at most FEW was damaged, not edited
-FIELDS = (
-    "index role name text is_hidden sender_avatar raw_date sent_at swipe swipe_count line content".split()
-)
+TEXT = message_rows.FIELDS.index("text")
+R = TypeVar("R")
+FIELDS = [name for name in message_rows.FIELDS if name not in {"chat", "identity"}]
 
 
 @dataclass
@@ -38,6 +41,8 @@ class Written:
     guarded: bool = False
     rows: int = 0
     digest: str = ""
+    first_at: datetime | None = None
+    last_at: datetime | None = None
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -62,9 +67,7 @@ class _Stored:
     identity: str
 
 
-def write_messages(
-    chat: Chat, reader: ChatReader, *, save: Callable[[], None], check: Callable[[], None]
-) -> Written:
+def write_messages(chat: Chat, reader: ChatReader, *, save: Callable[[], None], check: Callable[[], None]) -> Written:
     """Bring the rows of `chat` in step with the file. `save` stores the chat's row once its header is known."""
     keys, stored = _stored_keys(chat) if not chat._state.adding else ([], [])
     if stored:
@@ -74,7 +77,8 @@ def write_messages(
 
 def _import(chat: Chat, reader: ChatReader, save: Callable[[], None], check: Callable[[], None]) -> Written:
     written, digest, identity = Written(), blake2b(digest_size=16), IdentityMaker()
-    waiting: list[Message] = []
+    values = message_rows.RowMaker(chat.pk)
+    waiting: list[message_rows.Values] = []
     size = 0
     is_saved = False
     for line in reader.lines():
@@ -82,15 +86,17 @@ def _import(chat: Chat, reader: ChatReader, save: Callable[[], None], check: Cal
             save()
             is_saved = True
         digest.update(line.content.encode())
-        waiting.append(_row(chat, line, identity(line.role, line.raw_date)))
+        waiting.append(values(line, identity(line.role, line.raw_date)))
+        written.first_at = written.first_at or line.sent_at
+        written.last_at = line.sent_at or written.last_at
         size += len(line.text)
         if len(waiting) >= BATCH or size > MOST_TEXT:
             check()
-            written.rows += _insert(waiting)
+            written.rows += message_rows.insert(waiting)
             waiting, size = [], 0
     if not is_saved:
         save()
-    written.rows += _insert(waiting)
+    written.rows += message_rows.insert(waiting)
     written.digest, written.changed = digest.hexdigest(), written.rows > 0
     return written
 
@@ -110,7 +116,7 @@ def _update(
         new.append(line.key())
         places.append(_Place(line.line, line.offset, line.length, hash(line.details())))
         digest.update(line.content.encode())
-    if len(new) <= FEW and len(stored) >= MANY or not new:
+    if (len(new) <= FEW and len(stored) >= MANY) or not new:
         reader.problems.clear()
         return _guard(len(new), len(stored), is_empty=reader.is_empty)
 
@@ -123,7 +129,7 @@ def _update(
         return bool(text) and again(after).text.startswith(str(text))
 
     rows = align(old, new, continues)
-    written = Written(digest=digest.hexdigest())
+    written = Written(digest=digest.hexdigest(), first_at=_first_date(new), last_at=_first_date(reversed(new)))
     is_small = len(stored) - len(new) + 2 * rows.count(None) <= BATCH and len(stored) <= 20 * BATCH
     with transaction.atomic() if is_small else nullcontext():
         save()
@@ -197,11 +203,9 @@ def _rewrite(
 
     def made() -> Iterable[Message]:
         for place, row in changed:
-            message = _row(chat, again(place), stored[row].identity)
-            message.pk = stored[row].pk
-            yield message
+            yield message_rows.message(chat.pk, again(place), stored[row].identity, stored[row].pk)
 
-    for part in _parts(made()):
+    for part in _parts(made(), lambda message: len(message.text)):
         check()
         with transaction.atomic():
             Message.objects.bulk_update(part, FIELDS, batch_size=50)
@@ -217,57 +221,36 @@ def _add(
     check: Callable[[], None],
 ) -> int:
     identity = IdentityMaker(stored[row].identity for row in rows if row is not None)
-    count = 0
+    values = message_rows.RowMaker(chat.pk)
     made = (
-        _row(chat, again(place), identity(new[place].role, new[place].raw_date))
+        values(again(place), identity(new[place].role, new[place].raw_date))
         for place, row in enumerate(rows)
         if row is None
     )
-    for part in _parts(made):
+    count = 0
+    for part in _parts(made, lambda row: len(row[TEXT])):
         check()
-        count += _insert(part)
+        count += message_rows.insert(part)
     return count
+
+
+def _first_date(keys: Iterable[Key]) -> datetime | None:
+    return next((moment for key in keys if (moment := parse_date(key.raw_date))), None)
 
 
 def _differs(stored: Key, line: Key) -> bool:
     return (stored.role, stored.raw_date, stored.content) != (line.role, line.raw_date, line.content)
 
 
-def _parts(messages: Iterable[Message]) -> Iterable[list[Message]]:
-    """Lists of messages, small in number and in text."""
-    part: list[Message] = []
+def _parts(rows: Iterable[R], size_of: Callable[[R], int]) -> Iterable[list[R]]:
+    """Lists of rows, small in number and in text."""
+    part: list[R] = []
     size = 0
-    for message in messages:
-        part.append(message)
-        size += len(message.text)
+    for row in rows:
+        part.append(row)
+        size += size_of(row)
         if len(part) >= BATCH or size > MOST_TEXT:
             yield part
             part, size = [], 0
     if part:
         yield part
-
-
-def _insert(messages: list[Message]) -> int:
-    if messages:
-        with transaction.atomic():
-            Message.objects.bulk_create(messages)
-    return len(messages)
-
-
-def _row(chat: Chat, line: ChatLine, identity: str) -> Message:
-    return Message(
-        chat_id=chat.pk,
-        index=line.index,
-        role=line.role,
-        name=line.name,
-        text=line.text,
-        is_hidden=line.is_hidden,
-        sender_avatar=line.sender_avatar,
-        raw_date=line.raw_date,
-        sent_at=parse_date(line.raw_date),
-        swipe=line.swipe,
-        swipe_count=line.swipe_count,
-        line=line.line,
-        identity=identity,
-        content=line.content,
-    )

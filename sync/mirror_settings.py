@@ -18,7 +18,15 @@ from sync.tavern.settings_file import AttachmentEntry, SettingsError, TavernSett
 
 PATH = "settings.json"
 KEPT = "The settings as they were read before are kept."
-KEPT_FIELDS = ["version", "vectors", "personas", "persona_name", "global_lorebooks", "server_urls", "disabled_extensions"]
+KEPT_FIELDS = [
+    "version",
+    "vectors",
+    "personas",
+    "persona_name",
+    "global_lorebooks",
+    "server_urls",
+    "disabled_extensions",
+]
 
 
 @dataclass(frozen=True)

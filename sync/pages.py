@@ -18,6 +18,7 @@ from sync import queries
 from sync.models import FileIssue, FolderGrant, Tavern
 from sync.places import UserFolder, guesses
 from sync.watch import KIND
+from sync.ways import Way, ways_to
 
 MOST_ISSUES = 20
 BUSY, QUIET = 2, 10
@@ -98,6 +99,11 @@ class LinkedFolder:
         return (
             _("Signed in as %(login)s") % {"login": self.tavern.login} if self.tavern.login else _("No account needed")
         )
+
+    @cached_property
+    def ways(self) -> list[Way]:
+        """Lines that apps above add: the companion."""
+        return [] if self.tavern.is_sample else ways_to(self.tavern)
 
     @property
     def unreadable(self) -> str:

@@ -84,9 +84,7 @@ def _run(run: JobRun) -> Outcome:
     if tavern is None:
         raise JobFailed(_("This folder is not linked any more."), retry=False)
     until = time.monotonic() + SLICE
-    report = look(
-        tavern, note=run.progress, should_stop=lambda: run.should_stop() or time.monotonic() > until
-    )
+    report = look(tavern, note=run.progress, should_stop=lambda: run.should_stop() or time.monotonic() > until)
     run.check()
     if report is None or not report.finished:
         return MORE

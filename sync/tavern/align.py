@@ -22,7 +22,9 @@ class Key:
     others: frozenset[str] = frozenset()
 
 
-def align(old: Sequence[Key], new: Sequence[Key], continues: Callable[[int, int], bool] | None = None) -> list[int | None]:
+def align(
+    old: Sequence[Key], new: Sequence[Key], continues: Callable[[int, int], bool] | None = None
+) -> list[int | None]:
     """For each of `new` the position of the stored row it is, or None when it is a new message.
 
     `continues(old position, new position)` says whether the new text begins with the stored one; it is asked

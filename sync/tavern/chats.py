@@ -10,6 +10,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from sync.tavern.align import Key
@@ -53,6 +54,7 @@ class ChatLine:
     swipe: int | None
     swipe_count: int
     content: str
+    sent_at: datetime | None = None
     swipes: list[Any] = field(default_factory=list)
     swipe_info: list[Any] = field(default_factory=list)
 
@@ -220,7 +222,8 @@ class ChatReader:
         text = _text(value, swipes, swipe)
         raw_date = value.get("send_date")
         date = raw_date[:120] if isinstance(raw_date, str) else word(raw_date, 120)
-        if date and parse_date(raw_date) is None:
+        sent_at = parse_date(raw_date)
+        if date and sent_at is None:
             self.problems.add(
                 Problem(
                     "bad-date",
@@ -245,6 +248,7 @@ class ChatReader:
             swipe,
             len(swipes),
             content_hash(text),
+            sent_at,
             swipes,
             rows(value.get("swipe_info")),
         )

@@ -64,4 +64,3 @@ def _entry(uid: str, entry: dict[str, Any]) -> Entry:
         is_constant=bool(entry.get("constant")),
         order=whole(entry.get("order", entry.get("insertion_order")), 100, -SMALL, SMALL),
     )
-
