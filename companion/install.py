@@ -11,13 +11,16 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.wording import ago
 from companion import pairing as pairings
 from companion.models import Pairing
 from sync.models import Tavern
 from sync.tavern.folder import Folder
 from sync.tavern.paths import PathRefused
+from sync.ways import Way
 
 SOURCE = Path(__file__).parent / "extension"
 PLACE = "extensions/charmem"
@@ -64,6 +67,23 @@ def status(tavern: Tavern) -> Status:
     missing = [name for name, digest in there.items() if not digest]
     is_disabled = EXTENSION in tavern.disabled_extensions
     return Status(pairing, version(), changed, missing if pairing else [], is_disabled=is_disabled)
+
+
+def way(tavern: Tavern) -> Way:
+    """The companion's line on the SillyTavern page."""
+    now, page = status(tavern), reverse("companion:tavern", args=[tavern.pk])
+    if now.pairing is None:
+        text = _("New memory files wait for it, or for a line that you paste")
+        return Way("plug", _("No companion in SillyTavern"), text, "warn", page, _("Install…"))
+    if not now.is_whole or now.is_disabled:
+        text = now.problem or _("Changed, missing or switched off in SillyTavern")
+        return Way("plug", _("The companion needs a look"), text, "warn", page, _("Look"))
+    if now.pairing.seen_at is None:
+        text = _("Not heard yet: reload the SillyTavern page")
+        return Way("plug", _("Companion installed"), text, "warn", page, _("Change"))
+    title = _("Companion %(version)s in SillyTavern") % {"version": now.pairing.version}
+    text = _("Heard %(when)s") % {"when": ago(now.pairing.seen_at)}
+    return Way("plug", title, text, "warn" if now.is_outdated else "ok", page, _("Change"))
 
 
 def install(tavern: Tavern, api: str, *, replace: bool = False) -> Pairing:

@@ -46,7 +46,9 @@ def pair(tavern: Tavern, *, token: str, address: str, version: str, files: dict[
 def find_pairing(tavern_id: UUID) -> Pairing | None:
     """The companion of a tavern, for a caller who has yet to prove itself."""
     with unscoped("a companion says which tavern it is"):
-        return Pairing.objects.select_related("tavern__owner").filter(tavern=tavern_id).first()
+        return (
+            Pairing.objects.select_related("tavern__owner").filter(tavern=tavern_id, tavern__unlinked_at=None).first()
+        )
 
 
 def is_token_of(pairing: Pairing, header: str) -> bool:

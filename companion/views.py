@@ -19,14 +19,14 @@ from sync.models import Tavern
 @require_GET
 def show(request: HttpRequest, tavern_id: UUID) -> HttpResponse:
     """What stands in this SillyTavern."""
-    tavern = owned(Tavern, request, pk=tavern_id)
+    tavern = owned(Tavern, request, pk=tavern_id, unlinked_at=None)
     return render(request, "companion/companion.html", {"tavern": tavern, "status": installer.status(tavern)})
 
 
 @require_POST
 def install(request: HttpRequest, tavern_id: UUID) -> HttpResponse:
     """Put the companion in, with the address under which this person reached CharMem."""
-    tavern = owned(Tavern, request, pk=tavern_id)
+    tavern = owned(Tavern, request, pk=tavern_id, unlinked_at=None)
     api = request.build_absolute_uri(reverse("companion:pending", args=[tavern.pk])).removesuffix("pending/")
     try:
         installer.install(tavern, api, replace=bool(request.POST.get("replace")))
@@ -40,7 +40,7 @@ def install(request: HttpRequest, tavern_id: UUID) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, tavern_id: UUID) -> HttpResponse:
     """Take the companion out again."""
-    tavern = owned(Tavern, request, pk=tavern_id)
+    tavern = owned(Tavern, request, pk=tavern_id, unlinked_at=None)
     try:
         kept = installer.remove(tavern)
     except installer.InstallRefused as refusal:

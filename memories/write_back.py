@@ -62,7 +62,7 @@ def run(job: JobRun) -> Outcome:
     """One file: write what is new, ask for its registration, renew its index."""
     rows = MemoryFile.objects.select_related("owner", "character__tavern__owner", "attachment__tavern__owner")
     file = rows.filter(pk=job.params["file"]).first()
-    if file is None or file.character.tavern.compare_only:
+    if file is None or not _may_write(file.character.tavern):
         return done()
     job.check()
     attachment = _attachment(file)
@@ -88,14 +88,20 @@ def sweep(news: PassFinished) -> None:
         return
     _swept[news.tavern_id] = now
     with unscoped("files whose Data Bank copy is behind"):
-        tavern = Tavern.objects.select_related("owner").filter(pk=news.tavern_id, compare_only=False).first()
-        if tavern is None:
+        tavern = Tavern.objects.select_related("owner").filter(pk=news.tavern_id).first()
+        if tavern is None or not _may_write(tavern):
             return
         for attachment in databank.take_over_pasted(tavern):
             MemoryFile.objects.filter(attachment=attachment).update(written_version=-1)
         registration.settle(tavern)
         for file in _behind(tavern):
             schedule(file)
+
+
+def _may_write(tavern: Tavern) -> bool:
+    """Not while the folder is unlinked, away, or only compared after a restore."""
+    is_there = tavern.state in (Tavern.State.OK, Tavern.State.NEW)
+    return is_there and not tavern.compare_only and tavern.unlinked_at is None
 
 
 def _attachment(file: MemoryFile) -> Attachment:
