@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.models import Invitation, SignIn, User
 from accounts.ownership import unscoped
 from jobs.models import Job, JobEvent
-from memories.file_state import blocks_of, dump, text_of
+from memories.file_state import dump, text_of
 from memories.models import Memory, MemoryBlock, MemoryFile, Revision, RevisionText
 from providers.models import Call, Connection
 from sync.models import (
@@ -130,9 +130,9 @@ def make_block(file: MemoryFile, label: str, bullets: list[str], **fields: Any) 
 
 def make_revision(file: MemoryFile, number: int = 0, text: str = "", **fields: Any) -> Revision:
     """The state of the file as it is now; `text` stands in for its text."""
-    blocks = blocks_of(file)
-    kept = _revision_text(file.owner, text or text_of(file, blocks))
-    state = _revision_text(file.owner, json.dumps(dump(file, blocks)))
+    now = dump(file)
+    kept = _revision_text(file.owner, text or text_of(now))
+    state = _revision_text(file.owner, json.dumps(now))
     values = {"reason": "made for a test", "text": kept, "state": state}
     return Revision.objects.create(file=file, number=number, **{**values, **fields})
 
