@@ -43,7 +43,7 @@ class ProductCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         self._json = bool(options.get("json"))
         try:
-            if self._called_from_command_line:
+            if self._called_from_command_line:  # type: ignore[attr-defined]
                 _migrate_if_needed()
             return super().execute(*args, **options)
         except CommandFailed as failure:
