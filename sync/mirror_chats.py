@@ -6,6 +6,7 @@ A file is matched by integrity, then by its common prefix with a vanished chat, 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from django.utils import timezone
@@ -123,10 +124,10 @@ def _mirror_one(one: Pass, row: Chat | None, owner: Character | Group | None, pa
             one.issues.put(path, [Problem("empty", "This file is empty.", "There was nothing in it to keep.")])
             one.done(path, seen)
             return
-        reader = read_chat(file)
         row = row or Chat(tavern=one.tavern)
         before = _place(row, owner, path)
-        written = write_messages(row, reader, save=lambda: _save(row, reader), check=one.check)
+        with read_chat(file) as reader:
+            written = write_messages(row, reader, save=partial(_save, row, reader), check=one.check)
     one.issues.put(path, [*written.problems, *reader.problems.all()])
     _finish(row, reader, written)
     if written.changed or before:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sync.mirror_pass import Pass
 from sync.models import Character, Chat, Group
-from sync.tavern.chats import read_chat
+from sync.tavern.chats import read_chat, read_header
 from sync.tavern.identity import message_identities
 from sync.tavern.paths import PathRefused
 
@@ -102,8 +102,8 @@ def _start(one: Pass, path: str) -> list[tuple[str, str]]:
     """Identities and contents of the first messages in a file."""
     keys = []
     try:
-        with one.folder.open(path) as file:
-            for line in read_chat(file).lines():
+        with one.folder.open(path) as file, read_chat(file) as reader:
+            for line in reader.lines():
                 keys.append((line.role, line.raw_date, line.content))
                 if len(keys) == PREFIX_MESSAGES:
                     break
@@ -116,9 +116,7 @@ def _start(one: Pass, path: str) -> list[tuple[str, str]]:
 def _slug(one: Pass, path: str) -> str | None:
     try:
         with one.folder.open(path) as file:
-            reader = read_chat(file)
-            next(reader.lines(), None)
-            return reader.header.integrity
+            return read_header(file).integrity
     except (OSError, PathRefused):
         return None
 

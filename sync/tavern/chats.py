@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from sync.tavern.align import Key
 from sync.tavern.dates import parse_date
@@ -92,7 +92,7 @@ class _Unreadable(ValueError):
 
 
 class ChatReader:
-    """A chat file being read. Iterate over `lines()` once; `header`, `problems` and counts grow on the way."""
+    """A chat file being read; a context manager. Iterate over `lines()` once; `header`, `problems` and counts grow on the way."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.problems = Problems()
@@ -101,6 +101,7 @@ class ChatReader:
         self.is_empty = False
         self.unreadable = 0
         self.count = 0
+        self._given = file
         self.file = self._prepare(file)
 
     def lines(self) -> Iterator[ChatLine]:
@@ -130,10 +131,16 @@ class ChatReader:
         finally:
             self.problems, (self.count, self.unreadable) = problems, counts
 
-    def rewind(self) -> None:
-        """Go back to the first line, to read everything again."""
-        self.file.seek(0)
-        self.problems, self.count, self.unreadable = Problems(), 0, 0
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the reader's own copy, if it made one; the file itself is the caller's."""
+        if self.file is not self._given:
+            self.file.close()
 
     def _prepare(self, file: BinaryIO) -> BinaryIO:
         """The same bytes, or a UTF-8 copy in a temporary file when an editor saved UTF-16."""
@@ -275,16 +282,15 @@ class ChatReader:
 
 
 def read_chat(file: BinaryIO) -> ChatReader:
-    """A reader over a seekable binary file."""
+    """A reader over a seekable binary file; close it when done."""
     return ChatReader(file)
 
 
 def read_header(file: BinaryIO) -> ChatHeader:
     """Only the first line; an empty header when there is none."""
-    reader = ChatReader(file)
-    for _line in reader.lines():
-        break
-    return reader.header
+    with ChatReader(file) as reader:
+        next(reader.lines(), None)
+        return reader.header
 
 
 def _header(value: dict[str, Any]) -> ChatHeader:
