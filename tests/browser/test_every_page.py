@@ -1,0 +1,72 @@
+"""Every page of the field, in three widths and both themes: no errors, nothing for axe, no sideways scroll."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from accounts.ownership import unscoped
+from tests.support.browsing import WIDTHS, signed_in
+from tests.support.scenes import lived_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def pages(scene: dict[str, Any]) -> list[str]:
+    pk = scene["character"].pk
+    return [
+        "/",
+        "/characters/",
+        "/characters/?choose=1",
+        f"/characters/{pk}/",
+        f"/characters/{scene['empty'].pk}/",
+        f"/characters/{pk}/chats/",
+        f"/characters/{scene['failed'].pk}/health/",
+        f"/characters/{pk}/history/",
+        f"/characters/{pk}/settings/",
+        f"/characters/{pk}/write/",
+        f"/chats/{scene['chat'].pk}/?at=840",
+        f"/memories/{scene['memory'].pk}/",
+        f"/memories/{scene['memory'].pk}/edit/",
+        f"/blocks/{scene['block'].pk}/",
+        f"/conflicts/{scene['conflict'].pk}/",
+        "/wizard/folder/",
+        "/wizard/folder/?folder=sample",
+        "/wizard/model/",
+        "/wizard/model/?choose=builtin",
+        "/wizard/first/",
+        "/help/",
+        "/help/?q=files",
+        "/help/extraction/",
+        "/about/",
+    ]
+
+
+@pytest.mark.parametrize("size", WIDTHS)
+def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size: str) -> None:
+    with unscoped("an invented life"):
+        scene = lived_in(alice)
+    wrong: list[str] = []
+    with signed_in(live_server.url, alice, size) as seen:
+        for path in pages(scene):
+            page = seen.open(path)
+            if wide := seen.is_too_wide():
+                wrong.append(f"{path} is {wide} px too wide")
+            for theme in ("dark", "light"):
+                page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+                wrong += [f"{path} {theme}: {trouble}" for trouble in seen.violations()]
+    assert wrong == []
+
+
+def test_the_open_drawer_holds_too(live_server: Any, alice: User) -> None:
+    with unscoped("an invented life"):
+        scene = lived_in(alice)
+    for size in WIDTHS:
+        with signed_in(live_server.url, alice, size) as seen:
+            page = seen.open(f"/characters/{scene['character'].pk}/")
+            page.locator("li.bullet a.icon-btn").nth(1).click()
+            page.locator("#drawer[open] h2").wait_for()
+            assert seen.is_too_wide() == 0
+            assert seen.violations() == []
