@@ -36,6 +36,8 @@ class Editor:
         self.added = 0
         self.removed = 0
         self.is_changed = False
+        # The blocks added, as long as nothing else was done: such a revision is the one before and these.
+        self.only_appended: list[tuple[MemoryBlock, list[Memory]]] | None = []
 
     @property
     def blocks(self) -> list[MemoryBlock]:
@@ -73,7 +75,10 @@ class Editor:
         )
         if last is None:
             self._put_loose_text_before(block)
-        self._insert(block, new, 0)
+        appended = self.only_appended
+        rows = self._insert(block, new, 0)
+        if appended is not None:
+            self.only_appended = [*appended, (block, rows)]
         return block
 
     def add_memory(self, block_id: uuid.UUID | str, memory: str | NewMemory, position: int | None = None) -> Memory:
@@ -186,6 +191,7 @@ class Editor:
         self.added += added
         self.removed += removed
         self.is_changed = True
+        self.only_appended = None
 
     def _insert(self, block: MemoryBlock, new: Sequence[NewMemory], start: int) -> list[Memory]:
         rows = [_row(block, one, start + place) for place, one in enumerate(new)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -54,6 +55,23 @@ def dump(file: MemoryFile) -> dict[str, Any]:
     blocks = file.blocks.order_by(*ORDER).values("id", "created_at", *links, *BLOCK_FIELDS)
     state["blocks"] = [{**_plain(row, *BLOCK_LINKS), "memories": bullets[row["id"]]} for row in blocks]
     return state
+
+
+def extended(
+    before: dict[str, Any], file: MemoryFile, new: Iterable[tuple[MemoryBlock, list[Memory]]]
+) -> dict[str, Any]:
+    """The state `before` with blocks appended to it."""
+    state = {**before, **{name: getattr(file, name) for name in FILE_FIELDS}}
+    state["blocks"] = [*before["blocks"], *(_dump_block(block, memories) for block, memories in new)]
+    return state
+
+
+def _dump_block(block: MemoryBlock, memories: Iterable[Memory]) -> dict[str, Any]:
+    links = (f"{name}_id" for name in BLOCK_LINKS)
+    row = {name: getattr(block, name) for name in ("id", "created_at", *links, *BLOCK_FIELDS)}
+    names = ("id", "created_at", "duplicate_of_id", *MEMORY_FIELDS)
+    bullets = ({name: getattr(memory, name) for name in names} for memory in memories)
+    return {**_plain(row, *BLOCK_LINKS), "memories": [_plain(one, "duplicate_of") for one in bullets]}
 
 
 def _plain(row: dict[str, Any], *links: str) -> dict[str, Any]:

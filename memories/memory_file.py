@@ -50,6 +50,7 @@ def file_for(character: Character, chat: Chat | None = None) -> MemoryFile:
     files = MemoryFile.objects.for_user(owner).filter(character=character, chat=chat)
     found = files.first()
     if found is not None:
+        found.owner = owner
         return found
     name = auto_file_name(character.name, per_chat=chat is not None, chat=chat.name if chat else None)
     made, _new = files.get_or_create(character=character, chat=chat, defaults={"owner": owner, "name": name})
@@ -179,15 +180,17 @@ def _write_revision(
     editor: Editor, *, reason: str, author: User | None = None, job: Job | None = None, text: str | None = None
 ) -> Revision:
     file = editor.file
-    state = file_state.dump(file)
+    state = _new_state(editor)
+    written = file_state.text_of(state) if text is None else text
+    text_id, state_id = _pack(file, written, json.dumps(state, ensure_ascii=False, sort_keys=True))
     return Revision.objects.create(
         file=file,
         number=file.version,
         reason=reason[:200],
         author=author,
         job=job,
-        text=_pack(file, file_state.text_of(state) if text is None else text),
-        state=_pack(file, json.dumps(state, ensure_ascii=False, sort_keys=True)),
+        text_id=text_id,
+        state_id=state_id,
         memories=sum(len(block["memories"]) for block in state["blocks"]),
         blocks=len(state["blocks"]),
         added=editor.added,
@@ -195,16 +198,29 @@ def _write_revision(
     )
 
 
-def _pack(file: MemoryFile, text: str) -> RevisionText:
-    """Equal text is stored once per person."""
-    data = text.encode("utf-8", "surrogatepass")
-    digest = hashlib.sha256(data).hexdigest()
-    texts = RevisionText.objects.for_user(file.owner).only("pk")
-    found = texts.filter(owner=file.owner, digest=digest).first()
-    if found is not None:
-        return found
-    row, _new = texts.get_or_create(owner=file.owner, digest=digest, defaults={"data": zlib.compress(data)})
-    return row
+def _new_state(editor: Editor) -> dict[str, Any]:
+    """The state after the change; when blocks were only appended, it is the newest revision's and theirs."""
+    file = editor.file
+    if editor.only_appended:
+        latest = file.revisions.select_related("state").filter(number=file.version - 1).first()
+        present = Memory.objects.for_user(file.owner).filter(block__file=file).count()
+        if latest is not None and latest.memories + editor.added == present:
+            return file_state.extended(revision_state(latest), file, editor.only_appended)
+    return file_state.dump(file)
+
+
+def _pack(file: MemoryFile, *texts: str) -> list[int]:
+    """The ids of these texts; equal text is stored once per person."""
+    data = [text.encode("utf-8", "surrogatepass") for text in texts]
+    digests = [hashlib.sha256(one).hexdigest() for one in data]
+    rows = [
+        RevisionText(owner_id=file.owner_id, digest=digest, data=zlib.compress(one, 4))
+        for digest, one in zip(digests, data, strict=True)
+    ]
+    RevisionText.objects.bulk_create(rows, ignore_conflicts=True)
+    stored = RevisionText.objects.for_user(file.owner).filter(digest__in=digests)
+    ids = dict(stored.values_list("digest", "pk"))
+    return [ids[digest] for digest in digests]
 
 
 def _unpack(row: RevisionText) -> str:

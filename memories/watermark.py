@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import User
 from accounts.ownership import unscoped
@@ -33,9 +34,10 @@ def remember(user: User, reading: Reading, character: Character, now_read: Itera
         "waiting": sum(reading.speaks[one] for one in fresh),
         "counted_version": reading.chat.version,
     }
-    rows = Watermark.objects.for_user(user)
-    mark, _new = rows.update_or_create(chat=reading.chat, character=character, defaults=values)
-    return mark
+    rows = Watermark.objects.for_user(user).filter(chat=reading.chat, character=character)
+    if not rows.update(**values, updated_at=timezone.now()):
+        rows.get_or_create(chat=reading.chat, character=character, defaults=values)
+    return Watermark(chat=reading.chat, character=character, **values)
 
 
 def settle(news: ChatsChanged) -> None:
@@ -84,20 +86,17 @@ def record(
     key: str = "",
     **fields: object,
 ) -> ExtractedChunk:
-    """Note that these messages were read; `fields` are further ExtractedChunk fields."""
+    """Note that these messages were read; `fields` are further ExtractedChunk fields. A key is written once."""
     made = key or chunk_key(str(reading.chat.pk), str(character.pk), ((m.identity, m.content) for m in marks))
-    row, _new = ExtractedChunk.objects.for_user(user).update_or_create(
+    return ExtractedChunk.objects.create(
         owner=user,
         key=made,
-        defaults={
-            "chat": reading.chat,
-            "character": character,
-            "first_index": first,
-            "last_index": last,
-            "marks": [list(mark) for mark in marks],
-            "messages": len(marks),
-            "outcome": outcome,
-            **fields,
-        },
+        chat=reading.chat,
+        character=character,
+        first_index=first,
+        last_index=last,
+        marks=[list(mark) for mark in marks],
+        messages=len(marks),
+        outcome=outcome,
+        **fields,
     )
-    return row

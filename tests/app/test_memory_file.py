@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -36,8 +37,10 @@ def texts(file: MemoryFile) -> list[str]:
 def check_conservation(file: MemoryFile) -> None:
     """What is written reads back as the state of the rows, and equals the newest revision."""
     text = render(file)
+    newest = file.revisions.get(number=file.version)
+    assert memory_file.revision_state(newest) == json.loads(json.dumps(dump(file)))
     assert parse(text, format_of(file)) == document_of(dump(file))
-    assert revision_text(file.revisions.get(number=file.version)) == text
+    assert revision_text(newest) == text
 
 
 def test_a_new_file_has_the_automatic_name_and_begins_empty(file: MemoryFile) -> None:
