@@ -104,6 +104,13 @@ class Line:
         return self.job.finished_at or self.job.created_at
 
     @property
+    def when_text(self) -> str:
+        """`when` in a few letters: the time of today, else the day."""
+        here = timezone.localtime(self.when)
+        is_today = here.date() == timezone.localdate()
+        return str(date_format(here, "H:i" if is_today else "j M"))
+
+    @property
     def sentence(self) -> str:
         """Why it waits, what it does, what came out or went wrong."""
         return _SENTENCES[Job.State(self.job.state)](self)

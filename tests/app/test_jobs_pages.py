@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+import time_machine
 from bs4 import BeautifulSoup, Tag
 from django.http import HttpResponse
 from django.test import Client
@@ -92,6 +93,15 @@ def test_a_paused_job_says_why_and_until_when(alice: User, alice_client: Client)
     Job.objects.for_user(alice).update(state="paused", not_before=until, doing="The model asked for a pause.")
     text = part(soup(alice_client.get(LIST)), "section[aria-labelledby=wait]").text
     assert f"The model asked for a pause. Goes on by itself at {until:%H:%M:%S}." in text
+
+
+@time_machine.travel("2026-03-10T12:00:00Z", tick=False)
+def test_a_job_of_another_day_shows_the_day(alice: User, alice_client: Client) -> None:
+    for hours in (1, 30):
+        ended = timezone.now() - timedelta(hours=hours)
+        Job.objects.create(owner=alice, kind="count", state="done", finished_at=ended)
+    times = [found.text for found in soup(alice_client.get(LIST)).select(".job-row time")]
+    assert times == ["11:00", "9 Mar"]
 
 
 def test_finished_jobs_are_filtered_and_paged(alice: User, alice_client: Client) -> None:
