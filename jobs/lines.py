@@ -113,7 +113,7 @@ class Line:
     @property
     def sentence(self) -> str:
         """Why it waits, what it does, what came out or went wrong."""
-        return _SENTENCES[Job.State(self.job.state)](self)
+        return str(_SENTENCES[Job.State(self.job.state)](self))
 
 
 def _waits(line: Line) -> str:
