@@ -45,7 +45,7 @@ def reach(character: Character) -> Reach:
     """What stands between this character's memories and the prompt; asks the database only, at most four times."""
     tavern = character.tavern
     files = MemoryFile.objects.for_user(tavern.owner).filter(character=character, chat__isnull=True)
-    file = files.select_related("attachment__tavern__owner", "attachment__registration").first()
+    file = files.select_related("owner", "attachment__tavern__owner", "attachment__registration").first()
     attachment = file.attachment if file else None
     conflict = _conflict(attachment)
     steps = [

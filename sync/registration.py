@@ -39,18 +39,18 @@ def ask(attachment: Attachment, *, name: str, size: int) -> bool:
 
     A size that leaves the file on the same side of the chunking threshold is not worth a save of the settings.
     """
+    rows = Registration.objects.for_user(attachment.tavern.owner)
+    attachment._state.fields_cache.pop("registration", None)
     if _is_same(attachment, name, size, chunk_settings(attachment.tavern.vectors)):
-        Registration.objects.for_user(attachment.tavern.owner).filter(attachment=attachment).delete()
+        rows.filter(attachment=attachment).delete()
         return False
-    Registration.objects.for_user(attachment.tavern.owner).update_or_create(
-        attachment=attachment, defaults={"name": name, "size": size, "done_at": None}
-    )
+    rows.update_or_create(attachment=attachment, defaults={"name": name, "size": size, "done_at": None})
     return True
 
 
 def wanted_size(attachment: Attachment) -> int:
     """The size that decides the chunks: what is being registered, else what is."""
-    registration = Registration.objects.for_user(attachment.tavern.owner).filter(attachment=attachment).first()
+    registration: Registration | None = getattr(attachment, "registration", None)
     return registration.size if registration else attachment.registered_size
 
 

@@ -1,0 +1,163 @@
+"""What falls between two jobs is found again, and what cannot work is not tried for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from jobs.drain import run_until_idle
+from jobs.models import Job
+from memories import memory_file, write_back
+from memories.models import MemoryBlock, MemoryFile
+from sync import vectors
+from sync.events import PassFinished
+from sync.models import Attachment, Character, Tavern
+from tests.support.databank import make_mara, text_of
+from tests.support.fake_tavern import FakeTavern
+
+
+@pytest.fixture
+def tavern(tmp_path: Path) -> Iterator[FakeTavern]:
+    with FakeTavern(tmp_path / "t") as running:
+        yield running
+
+
+@pytest.fixture
+def mara(alice: User, tmp_path: Path, tavern: FakeTavern, transactional_db: Any) -> Character:
+    return make_mara(alice, tmp_path / "t", url=tavern.url)
+
+
+@pytest.fixture
+def file(mara: Character, alice: User) -> MemoryFile:
+    """A file that was written and indexed."""
+    made = memory_file.file_for(mara)
+    add(made, "Mara keeps a lantern.")
+    run_until_idle(alice)
+    made.refresh_from_db()
+    return made
+
+
+def add(file: MemoryFile, text: str) -> None:
+    with memory_file.change(file, reason="Extracted") as editor:
+        editor.add_block("Pier", [text], date="", origin=MemoryBlock.Origin.EXTRACTED)
+
+
+def attachment_of(file: MemoryFile) -> Attachment:
+    file.refresh_from_db()
+    assert file.attachment is not None
+    return file.attachment
+
+
+def jobs(file: MemoryFile, **fields: Any) -> int:
+    return Job.objects.for_user(file.owner).filter(kind=write_back.KIND, **fields).count()
+
+
+def test_changes_before_the_job_starts_share_one_job_and_one_index(
+    mara: Character, alice: User, tavern: FakeTavern
+) -> None:
+    file = memory_file.file_for(mara)
+    for number in range(5):
+        add(file, f"Memory number {number}.")
+    assert jobs(file) == 1
+    run_until_idle(alice)
+    assert tavern.count("/api/vector/insert") == 1
+    assert text_of(attachment_of(file)) == memory_file.render(file)
+
+
+def test_a_change_while_the_job_runs_is_written_by_the_same_job(
+    file: MemoryFile, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = vectors.rebuild_index
+
+    def build_while_somebody_edits(attachment: Attachment, **options: Any) -> bool:
+        monkeypatch.setattr(vectors, "rebuild_index", build)
+        add(memory_file.file_for(file.character), "Mara fears the buoy.")
+        return build(attachment, **options)
+
+    monkeypatch.setattr(vectors, "rebuild_index", build_while_somebody_edits)
+    write_back.schedule(file)
+    run_until_idle(alice)
+    assert "Mara fears the buoy." in text_of(attachment_of(file))
+    assert vectors.is_current(attachment_of(file))
+
+
+def test_a_pass_finds_a_version_that_nobody_queued(file: MemoryFile, alice: User) -> None:
+    add(file, "Mara fears the buoy.")
+    Job.objects.for_user(alice).filter(state=Job.State.QUEUED).delete()
+    write_back.sweep(PassFinished(file.character.tavern_id, changed=True))
+    run_until_idle(alice)
+    assert "Mara fears the buoy." in text_of(attachment_of(file))
+
+
+def test_a_pass_that_finds_all_in_order_queues_nothing(file: MemoryFile) -> None:
+    before = jobs(file)
+    write_back.sweep(PassFinished(file.character.tavern_id, changed=True))
+    assert jobs(file) == before
+
+
+def test_another_embedding_model_renews_the_index_at_the_next_pass(
+    file: MemoryFile, alice: User, tavern: FakeTavern
+) -> None:
+    row = file.character.tavern
+    row.vectors = {**row.vectors, "vllm_model": "m2"}
+    row.save()
+    write_back.sweep(PassFinished(row.pk, changed=True))
+    run_until_idle(alice)
+    assert vectors.is_current(attachment_of(file))
+    assert tavern.count("/api/vector/insert") == 2
+
+
+def test_an_embedder_that_is_down_is_not_asked_at_every_pass(file: MemoryFile, alice: User, tavern: FakeTavern) -> None:
+    tavern.embed_status = 500
+    add(file, "Mara fears the buoy.")
+    run_until_idle(alice)
+    asked = tavern.count("/api/vector/insert")
+    for _pass in range(3):
+        write_back.sweep(PassFinished(file.character.tavern_id, changed=True))
+        run_until_idle(alice)
+    assert tavern.count("/api/vector/insert") == asked
+    assert jobs(file, state=Job.State.FAILED) == 0
+
+
+def test_a_folder_that_refuses_fails_the_job_with_a_sentence(mara: Character, alice: User) -> None:
+    file = memory_file.file_for(mara)
+    (mara.tavern.root / "user/files").rmdir()
+    add(file, "Mara keeps a lantern.")
+    run_until_idle(alice)
+    job = Job.objects.for_user(alice).get(kind=write_back.KIND)
+    assert job.error == "Mara_Veldt-memories.md could not be written to the Data Bank: No such file or directory."
+    assert job.hint.startswith("The memories are kept here.")
+    assert "lantern" in memory_file.render(file)
+
+
+@pytest.mark.parametrize(
+    "state", [{"compare_only": True}, {"state": Tavern.State.PAUSED}, {"state": Tavern.State.UNREACHABLE}]
+)
+def test_nothing_is_written_while_the_folder_is_away_or_only_compared(
+    file: MemoryFile, alice: User, state: dict[str, Any]
+) -> None:
+    before = text_of(attachment_of(file))
+    Tavern.objects.for_user(alice).update(**state)
+    add(file, "Mara fears the buoy.")
+    run_until_idle(alice)
+    assert text_of(attachment_of(file)) == before
+
+
+def test_rebuild_embeds_again_on_request(file: MemoryFile, alice: User, tavern: FakeTavern) -> None:
+    write_back.rebuild(file)
+    run_until_idle(alice)
+    assert tavern.count("/api/vector/insert") == 2
+    assert vectors.is_current(attachment_of(file))
+
+
+def test_deleting_the_last_memory_empties_file_and_index(file: MemoryFile, alice: User, tavern: FakeTavern) -> None:
+    with memory_file.change(file, reason="Deleted") as editor:
+        editor.delete_block(editor.blocks[0].pk)
+    run_until_idle(alice)
+    attachment = attachment_of(file)
+    assert text_of(attachment) == ""
+    assert "lantern" not in next((tavern.user_folder / "vectors/vllm").rglob("index.json")).read_text(encoding="utf-8")
