@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import socket
 
 import psutil
 
+from charmem_site.local_addresses import lan_addresses
 from tests.support.processes import Running, interrupt, is_gone, part
 from tests.support.waiting import wait_until
 
@@ -67,6 +69,17 @@ def test_a_wrong_address_is_wrong_usage(house: Running) -> None:
 
     assert refused.returncode == 2
     assert refused.stderr == "CHARMEM_BIND=anywhere is not an address with a port, like 127.0.0.1:8420.\n"
+
+
+def test_lan_answers_under_this_computers_names_and_no_others(house: Running) -> None:
+    house.start("serve", "--lan")
+    house.wait_for_page()
+
+    assert house.get(host=f"{socket.gethostname()}:{house.port}") == 200
+    assert house.get(host=f"rebound.example:{house.port}") == 400
+    wait_until(lambda: "CharMem is running" in house.printed())
+    for address in lan_addresses():
+        assert f"http://{f'[{address}]' if ':' in address else address}:{house.port}/" in house.printed()
 
 
 def test_pages_come_back_after_kill_9(house: Running) -> None:

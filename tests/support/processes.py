@@ -73,11 +73,11 @@ class Running:
             check=False,
         )
 
-    def get(self, path: str = "/healthz") -> int:
-        """The status of a page, 0 when nobody answers."""
+    def get(self, path: str = "/healthz", host: str = "") -> int:
+        """The status of a page, 0 when nobody answers; `host` is the name by which the browser calls."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers={"Host": host} if host else {})
             return connection.getresponse().status
         except (OSError, http.client.HTTPException):
             return 0
