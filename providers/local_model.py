@@ -150,9 +150,15 @@ def _spawn() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    _children[:] = [old for old in _children if old.poll() is None]
+    _forget_ended()
     _children.append(child)
     return child
+
+
+def _forget_ended() -> None:
+    for child in [old for old in _children if old.poll() is not None]:
+        child.communicate()
+        _children.remove(child)
 
 
 def _wait_for(child: subprocess.Popen[bytes], stop: Stop | None, until: float) -> dict[str, object]:

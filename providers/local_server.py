@@ -50,7 +50,7 @@ def _start(model_file: Path, token: str) -> Any:
     params.api_keys = [token]
     params.n_ctx = CONTEXT_TOKENS
     params.n_parallel = 1
-    params.cpuparams.n_threads = min(MOST_THREADS, os.cpu_count() or 1)
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _threads()
     params.n_threads_http = 2
     params.cache_ram_mib = 0
     params.warmup = False
@@ -59,6 +59,12 @@ def _start(model_file: Path, token: str) -> Any:
     params.ui = False
     params.verbosity = -1
     return xllamacpp.Server(params)
+
+
+def _threads() -> int:
+    """Half the cores: llama.cpp's threads wait for each other in busy loops, and on a busy computer with a thread on
+    every core each token takes ten times as long."""
+    return max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2))
 
 
 def _publish(state_file: Path, state: dict[str, Any]) -> None:

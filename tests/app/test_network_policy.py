@@ -30,7 +30,12 @@ def test_one_person_alone_reaches_this_computer_and_its_own_subnets(alice: User)
 
 def test_our_own_services_are_never_reached(alice: User) -> None:
     policy = policy_for(alice)
-    for url in ("http://127.0.0.1:8420", "http://192.168.40.2:8420", "http://127.0.0.1:6379", "http://[::ffff:7f00:1]:8420"):
+    for url in (
+        "http://127.0.0.1:8420",
+        "http://192.168.40.2:8420",
+        "http://127.0.0.1:6379",
+        "http://[::ffff:7f00:1]:8420",
+    ):
         assert "belongs to CharMem itself." in refusal(url, policy, "local")
 
 

@@ -96,9 +96,7 @@ def test_reasoning_stands_apart_and_is_never_the_answer(connection: Connection, 
     fake.respond(200, openai({"content": "", "reasoning_content": "a long thought"}, "length"))
     error = failure(connection)
     assert error.message == "The model used its whole answer for thinking and wrote nothing down."
-    assert error.hint == (
-        "Raise the longest answer (2,000 tokens or more), or choose a model that thinks less."
-    )
+    assert error.hint == ("Raise the longest answer (2,000 tokens or more), or choose a model that thinks less.")
     assert last_call().error_type == "reasoning_only"
 
 
@@ -182,8 +180,14 @@ RATE = {"error": {"message": "Rate limit reached"}}
             "not_found",
             1,
         ),
-        (404, "nothing here", "Kitchen box does not know this model or address.", "Check the model and the address.",
-         "not_found", 1),
+        (
+            404,
+            "nothing here",
+            "Kitchen box does not know this model or address.",
+            "Check the model and the address.",
+            "not_found",
+            1,
+        ),
         (408, "", "Kitchen box gave up waiting.", "Try again, or choose a faster model.", "timeout", 4),
         (
             413,
@@ -306,21 +310,23 @@ def test_each_failure_is_one_sentence(
     assert (call.error_type, call.retries) == (kind, calls - 1)
 
 
-def test_a_hosted_provider_may_be_quoted(
-    alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hosted_provider_may_be_quoted(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
     from providers import adapters
 
     monkeypatch.setattr(adapters.Line, "is_local", False)
     connection = connect(alice, fake)
     fake.respond(200, HTML, times=4)
     assert failure(connection).message == "Kitchen box sent a web page (“502 Bad Gateway”) instead of an answer."
-    nested = {"error": {"message": "Provider returned error", "code": 503, "metadata": {
-        "provider_name": "DeepInfra", "raw": '{"error":{"message":"no capacity"}}'}}}
+    nested = {
+        "error": {
+            "message": "Provider returned error",
+            "code": 503,
+            "metadata": {"provider_name": "DeepInfra", "raw": '{"error":{"message":"no capacity"}}'},
+        }
+    }
     fake.respond(200, nested, times=4)
     assert failure(connection).message == (
-        "Kitchen box is overloaded or loading its model. "
-        "It said: DeepInfra: no capacity (Provider returned error)."
+        "Kitchen box is overloaded or loading its model. It said: DeepInfra: no capacity (Provider returned error)."
     )
 
 

@@ -67,9 +67,17 @@ def test_one_bad_address_among_good_ones_refuses_all(monkeypatch: pytest.MonkeyP
     [
         ("http://127.0.0.1:22", "local", "Port 22 is not used by model servers; CharMem does not talk to it."),
         ("http://192.168.7.7:5001", "local", "192.168.7.7 is in a local network that is not allowed here."),
-        ("http://[::ffff:169.254.169.254]:80", "local", "169.254.169.254 is a kind of address that CharMem never talks to."),
+        (
+            "http://[::ffff:169.254.169.254]:80",
+            "local",
+            "169.254.169.254 is a kind of address that CharMem never talks to.",
+        ),
         ("http://0.0.0.0:5001", "local", "0.0.0.0 is a kind of address that CharMem never talks to."),
-        ("http://2130706433:5001", "custom", "127.0.0.1 is an address in a local network: choose “Local server” for it."),
+        (
+            "http://2130706433:5001",
+            "custom",
+            "127.0.0.1 is an address in a local network: choose “Local server” for it.",
+        ),
         ("http://1.1.1.1", "any", "Outside the local network only https addresses are allowed."),
         ("https://1.1.1.1", "local", "1.1.1.1 is not in a local network: choose “Another (OpenAI-compatible)” for it."),
     ],

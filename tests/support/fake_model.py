@@ -13,7 +13,8 @@ Without a script, a chat request is answered with a `<memory>` block made from t
 bullets, each the first words of a message line ("[#12] Name: text", "Name: text" …), so that another chat gives
 another memory and the same chat the same one. `usage` counts words of prompt and answer. `stream: true` is answered as
 SSE, `fake.stream_always = True` does so unasked. `/v1/embeddings`, `/api/embed`, `/api/embeddings` return
-deterministic bag-of-words vectors (64 numbers, length 1): texts that share words are near each other.
+deterministic bag-of-words vectors (64 numbers, length 1): texts that share words are near each other. Like real
+servers it knows nothing at `/models` and `/chat/completions` without the `/v1`.
 """
 
 from __future__ import annotations
@@ -272,6 +273,8 @@ def _handler(fake: FakeModel) -> type[BaseHTTPRequestHandler]:
                 bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
                 if bearer != fake.key:
                     return self._send(401, {"error": {"message": "Incorrect API key provided"}})
+            if path in ("/models", "/chat/completions"):
+                return self._send(404, "404 page not found", {"Content-Type": "text/plain"})
             if self.command == "GET":
                 return self._send(200, _lists(fake, path))
             plain = _posts(fake, path, body)

@@ -1,0 +1,175 @@
+"""The built-in model, for real: llama.cpp, the small GGUF, its own process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from accounts.models import User
+from accounts.ownership import unscoped
+from providers import connecting, local_model
+from providers import test_connection as testing
+from providers.base import ProviderError, Request
+from providers.complete import complete
+from providers.connecting import Wish
+from providers.models import Connection
+from tests.support.services import require
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.model, pytest.mark.django_db]
+GRAMMAR = r"""
+root ::= "<memory>\n" tag bullet bullet? "</memory>"
+tag ::= "- [" words ", " words " — " words "]\n"
+bullet ::= "- " words "." "\n"
+words ::= word (" " word){0,5}
+word ::= [A-Za-z]{1,12}
+"""
+ENDLESS = 'root ::= ([a-z]+ " ")+ "the end"'
+STORY = "Wren: I moved to the harbour town with my sister.\nSorrel: I baked a walnut cake for you."
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def model(tmp_path: Path, settings: Any) -> Iterator[Path]:
+    """A data folder of its own, and no process left behind."""
+    require("model")
+    settings.DATA_DIR = tmp_path
+    yield tmp_path / "built-in-model.json"
+    for child in local_model._children:
+        child.communicate(timeout=10)  # closes its lifeline
+    local_model._children.clear()
+
+
+def connect(owner: User) -> Connection:
+    return connecting.add_connection(owner, Wish(preset="builtin"))
+
+
+def pid_of(state: Path) -> int:
+    return int(json.loads(state.read_text())["pid"])
+
+
+def test_it_answers_in_the_grammar_and_counts_as_the_server_does(alice: User, model: Path) -> None:
+    row = connect(alice)
+    assert (row.max_parallel, row.context_tokens) == (1, local_model.CONTEXT_TOKENS)
+    answers = set()
+    for story in (STORY, "Tom: My dog is called Captain.\nMira: I am afraid of deep water."):
+        said = complete(row, Request("You list memories.", story, 300, grammar=GRAMMAR))
+        assert said.text.startswith("<memory>\n- [") and said.text.endswith("</memory>")
+        assert not said.call.is_estimate and said.call.cost == 0
+        assert said.call.model == local_model.MODEL_NAME
+        answers.add(said.text)
+    assert len(answers) == 2
+    counted = served_tokens(said.text)
+    assert abs(said.completion_tokens - counted) <= 1  # the end-of-answer token is counted too
+
+
+def served_tokens(text: str) -> int:
+    """How many tokens the running server itself makes of a text."""
+    from providers import transport
+
+    with (
+        local_model.running() as place,
+        transport.open_client(place.base_url.removesuffix("/v1"), place.policy, reach="local") as client,
+    ):
+        headers = {"Authorization": f"Bearer {place.token}"}
+        return len(client.post("/tokenize", json={"content": text}, headers=headers).json()["tokens"])
+
+
+def test_a_text_that_is_too_long_is_one_sentence(alice: User, model: Path) -> None:
+    with pytest.raises(ProviderError) as caught:
+        complete(connect(alice), Request("", "hello " * 6000, 50))
+    error = caught.value
+    assert (error.error_type, error.retryable, error.status) == ("context", False, 400)
+    assert error.message.startswith("The text is too long for Built-in (this computer). It said: request (6")
+    assert error.hint == "Make the chunks smaller, or raise the context window."
+
+
+def test_stop_frees_the_model_for_the_next_question(alice: User, model: Path) -> None:
+    row = connect(alice)
+    complete(row, Request("", "hi", 4))
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    with pytest.raises(ProviderError) as caught:
+        complete(row, Request("", "Tell a very long story.", 3500, grammar=ENDLESS), stop=stop.is_set)
+    assert caught.value.error_type == "stopped"
+    with unscoped("the test reads the ledger"):
+        from providers.models import Call
+
+        assert Call.objects.latest("started_at").error_type == "stopped"
+    assert complete(row, Request("", "hi", 4)).seconds < 10
+
+
+def test_it_leaves_memory_when_idle_and_comes_back(alice: User, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_model, "IDLE_SECONDS", 1.0)
+    row = connect(alice)
+    complete(row, Request("", "hi", 4))
+    first = pid_of(model)
+    assert local_model.is_loaded()
+    wait_until(lambda: local_model._children[0].poll() is not None, 20)
+    assert not local_model.is_loaded() and not psutil.pid_exists(first)
+    complete(row, Request("", "hi", 4))
+    assert pid_of(model) != first
+
+
+def test_it_comes_back_after_a_kill_and_is_shared(alice: User, model: Path) -> None:
+    row = connect(alice)
+    threads = [threading.Thread(target=local_model.running().__enter__) for _n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(local_model._children) == 1
+    psutil.Process(pid_of(model)).kill()
+    assert complete(row, Request("", "hi", 4)).completion_tokens > 0
+    assert len(local_model._children) == 1
+    assert model.stat().st_mode & 0o777 == 0o600
+
+
+def test_it_ends_with_its_starter(tmp_path: Path) -> None:
+    require("model")
+    script = (
+        "import django; django.setup()\nfrom providers import local_model\n"
+        "local_model.running().__enter__(); print('up', flush=True); input()"
+    )
+    env = {**os.environ, "CHARMEM_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    starter = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert starter.stdout is not None and starter.stdout.readline() == b"up\n"
+    server = pid_of(tmp_path / "built-in-model.json")
+    starter.kill()
+    starter.communicate()
+    wait_until(lambda: not psutil.pid_exists(server) or psutil.Process(server).status() == psutil.STATUS_ZOMBIE, 10)
+
+
+def test_nobody_without_the_token_gets_an_answer(alice: User, model: Path) -> None:
+    from providers import transport
+
+    with local_model.running() as place, transport.open_client(place.base_url, place.policy, reach="local") as client:
+        assert client.post("/chat/completions", json={"messages": []}).status == 401
+
+
+def test_test_connection_describes_it(alice: User, model: Path) -> None:
+    verdict = testing.test_connection(connect(alice))
+    assert verdict.ok and [s.state for s in verdict.steps[:2]] == ["ok", "ok"]
+
+
+def test_without_the_model_it_is_said(alice: User, settings: Any, tmp_path: Path) -> None:
+    settings.MODEL_FILE = str(tmp_path / "missing.gguf")
+    settings.DATA_DIR = tmp_path
+    assert not local_model.is_available()
+    with pytest.raises(ProviderError) as caught:
+        complete(connect(alice), Request("", "hi", 4))
+    assert caught.value.sentence == (
+        "The built-in model is not installed here. "
+        "Start CharMem with “make run”, without MODEL=no, or choose another connection."
+    )
