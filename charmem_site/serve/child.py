@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,17 +82,14 @@ class Child:
         return True
 
     def kill(self) -> None:
-        """End the process and whatever it started."""
+        """End the process and whatever it started, without waiting: safe inside a signal handler."""
         if self.process is None:
             return
         if sys.platform == "win32":
             self.process.kill()
         else:
-            try:
+            with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                return
-        self.process.wait()
 
     def finish(self) -> None:
         """Let the last lines of an ended process reach console and log, and let go of its pipes."""
@@ -117,7 +115,14 @@ class Child:
             if word:
                 self.on_word(*word)
                 continue
-            log.write(line)
-            sys.stderr.buffer.write(line)
-            sys.stderr.buffer.flush()
+            _pass_on(line, log)
         log.close()
+
+
+def _pass_on(line: bytes, log: LogFile) -> None:
+    """To the log and the console. Neither a full disk nor a closed terminal may stop it: the child would block."""
+    with suppress(OSError):
+        log.write(line)
+    with suppress(OSError):
+        sys.stderr.buffer.write(line)
+        sys.stderr.buffer.flush()

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import queue
 import signal
-import sys
 import time
+from contextlib import suppress
 from types import FrameType
 
 from charmem_site.serve.child import Child
@@ -22,8 +22,9 @@ TICK_SECONDS = 1.0
 
 
 def say(text: str) -> None:
-    """A line for the person at the console."""
-    print(text, flush=True)
+    """A line for the person at the console; nobody may be there any more."""
+    with suppress(OSError):
+        print(text, flush=True)
 
 
 class Supervisor:
@@ -121,7 +122,7 @@ class Supervisor:
             if not child.wait(GRACE_SECONDS):
                 say(f"{child.name} did not stop in {GRACE_SECONDS:g} s; ending it.")
                 child.kill()
+                child.wait(GRACE_SECONDS)
             child.finish()
         if self._announced:
             say("CharMem has stopped.")
-        sys.stdout.flush()
