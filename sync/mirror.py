@@ -102,7 +102,7 @@ def _steps(one: Pass, people: CharacterNews, chats: ChatNews) -> None:
     finally:
         touched = mirror_entries(one, settings_read=settings_read, in_chats=chats.attachments)
     mirror_files(one, touched)
-    one.forget(one.vanished)
+    one.forget(path for path in one.vanished if not path.startswith("user/files/"))
 
 
 def _everything_gone(tavern: Tavern, scan: Scan) -> str:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from sync.mirror_branches import link_branches
 from sync.mirror_matching import match_rows
 from sync.mirror_messages import Written, write_messages
-from sync.mirror_pass import BATCH, Pass, refusal
+from sync.mirror_pass import BATCH, Pass, batches, refusal
 from sync.models import Character, Chat, Group
 from sync.tavern.chats import ChatReader, read_chat
 from sync.tavern.dates import date_in_name, parse_date
@@ -63,7 +63,7 @@ def mirror_chats(one: Pass, news: ChatNews) -> None:
         one.check()
         one.note(step=number, total=len(wanted), doing=path)
         _mirror_one(one, matched.get(path), owners.of(path), path, news)
-    _mark_gone(one, {row.path: row for row in matched.values()} | rows, lost)
+    _mark_gone(one, list(rows.values()), set(lost))
     link_branches(one, news.changed)
     one.report.chats = news.changed
 
@@ -169,8 +169,8 @@ def _finish(row: Chat, reader: ChatReader, written: Written) -> None:
     row.save()
 
 
-def _mark_gone(one: Pass, rows: dict[str, Chat], lost: list[str]) -> None:
-    now = timezone.now()
-    ids = [rows[path].pk for path in lost if path in rows and rows[path].gone_at is None]
-    for start in range(0, len(ids), 500):
-        one.report.gone += one.tavern.chats.filter(pk__in=ids[start : start + 500]).update(gone_at=now)
+def _mark_gone(one: Pass, rows: list[Chat], lost: set[str]) -> None:
+    """Chats whose file vanished and that were not found again under another name."""
+    ids = [row.pk for row in rows if row.path in lost and row.gone_at is None]
+    for part in batches(ids):
+        one.report.gone += one.tavern.chats.filter(pk__in=part).update(gone_at=timezone.now())

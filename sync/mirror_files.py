@@ -25,8 +25,7 @@ MISSING = Problem(
 def mirror_files(one: Pass, touched: set[UUID]) -> None:
     """Look at the files of attachments whose entry or bytes changed. Files nobody registered are not opened."""
     moved = {path for path in one.changed | one.vanished if path.startswith(PREFIX)}
-    if not (touched or moved):
-        return
+    one.forget(moved & one.vanished)
     by_path: defaultdict[str, list[Attachment]] = defaultdict(list)
     for row in one.tavern.attachments.all():
         try:
@@ -35,7 +34,8 @@ def mirror_files(one: Pass, touched: set[UUID]) -> None:
             if row.pk in touched:
                 one.issues.put(f"settings.json: {row.name}", [_odd_url()])
     for path, rows in by_path.items():
-        if path in moved or any(row.pk in touched or (row.is_ours and not row.file_present) for row in rows):
+        is_there = path in one.scan.files
+        if path in moved or any(row.pk in touched or row.file_present != is_there for row in rows):
             one.check()
             _look(one, path, rows)
     for path in moved & one.changed:
@@ -46,7 +46,6 @@ def _look(one: Pass, path: str, rows: list[Attachment]) -> None:
     if path not in one.scan.files:
         is_missed = any(row.is_registered and row.gone_at is None for row in rows)
         one.issues.put(path, [MISSING] if is_missed else [])
-        one.vanished.discard(path) if is_missed else None
         _store(rows, present=False, digest="")
         return
     wants_text = any(row.is_ours or row.name.endswith(MEMORIES) for row in rows)

@@ -110,6 +110,7 @@ def _sync_places(one: Pass, rows: list[Attachment], places: dict[Place, list[Att
             _register(one, matched.get((place, entry.url)), place, entry, touched)
         for row in free:
             _unregister(row)
+            touched.add(row.pk)
     return touched
 
 

@@ -16,7 +16,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-NAMES = ["Mara", "Żółta Ćma 蛾子", "O'Neil", 'Quote "Q"', "Back\\slash", "Colon: yes", "100%", "🦊🌙", "Þórunn", "Ren & Co"]
+NAMES = [
+    "Mara",
+    "Żółta Ćma 蛾子",
+    "O'Neil",
+    'Quote "Q"',
+    "Back\\slash",
+    "Colon: yes",
+    "100%",
+    "🦊🌙",
+    "Þórunn",
+    "Ren & Co",
+]
 WORDS = "the lamp was lit and nobody came down to the harbour before the tide had turned again that night".split()
 START = datetime(2023, 2, 3, 10, 0, tzinfo=UTC)
 
@@ -86,11 +97,13 @@ def header(form: int, integrity: str, **metadata: Any) -> dict[str, Any] | None:
 def date_of(form: int, moment: datetime) -> Any:
     """A moment in one of the date forms that SillyTavern has written."""
     milliseconds = int(moment.timestamp() * 1000)
+    clock = f"{moment.hour % 12 or 12}:{moment:%M}{'am' if moment.hour < 12 else 'pm'}"
+    small = moment.microsecond // 1000
     forms = (
-        moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z",
-        f"{moment:%B} {moment.day}, {moment.year} {moment.hour % 12 or 12}:{moment:%M}{'am' if moment.hour < 12 else 'pm'}",
-        f"{moment.year}-{moment.month}-{moment.day} @{moment:%H}h {moment:%M}m {moment:%S}s {moment.microsecond // 1000}ms",
-        f"{moment:%Y-%m-%d}@{moment:%H}h{moment:%M}m{moment:%S}s{moment.microsecond // 1000:03d}ms",
+        moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{small:03d}Z",
+        f"{moment:%B} {moment.day}, {moment.year} {clock}",
+        f"{moment.year}-{moment.month}-{moment.day} @{moment:%H}h {moment:%M}m {moment:%S}s {small}ms",
+        f"{moment:%Y-%m-%d}@{moment:%H}h{moment:%M}m{moment:%S}s{small:03d}ms",
         f"{moment.year}-{moment.month}-{moment.day}@{moment:%H}h{moment:%M}m{moment:%S}s",
         milliseconds,
         str(milliseconds),
@@ -100,7 +113,13 @@ def date_of(form: int, moment: datetime) -> Any:
 
 def message(text: str, *, user: bool, date: Any, name: str = "", **fields: Any) -> dict[str, Any]:
     """A message line."""
-    return {"name": name or ("Ren" if user else "X"), "is_user": user, "is_system": False, "send_date": date, "mes": text} | fields
+    return {
+        "name": name or ("Ren" if user else "X"),
+        "is_user": user,
+        "is_system": False,
+        "send_date": date,
+        "mes": text,
+    } | fields
 
 
 def write_lines(path: Path, lines: list[Any]) -> None:
@@ -144,7 +163,9 @@ def _chat(facts: RootFacts, dice: random.Random, number: int, messages: int) -> 
     form = number % 3
     integrity = f"slug-{number:06d}" if form == 0 else ""
     moment = START + timedelta(hours=number, milliseconds=dice.randrange(1000))
-    name = f"{avatar.removesuffix('.png')} - {moment:%Y-%m-%d}@{moment:%H}h{moment:%M}m{moment:%S}s{number % 1000:03d}ms"
+    name = (
+        f"{avatar.removesuffix('.png')} - {moment:%Y-%m-%d}@{moment:%H}h{moment:%M}m{moment:%S}s{number % 1000:03d}ms"
+    )
     chat = ChatFacts(f"{folder}/{name}.jsonl")
     lines: list[Any] = [header(form, integrity)]
     lines += _messages(chat, dice, number, moment, dice.randrange(2, messages * 2))
@@ -214,7 +235,11 @@ def _group(facts: RootFacts, dice: random.Random, number: int, chats: list[str],
 
 def _settings(facts: RootFacts) -> None:
     (facts.root / "user" / "files").mkdir(parents=True, exist_ok=True)
-    settings = {"currentVersion": "1.19.0", "username": "Ren", "extension_settings": {"vectors": {"enabled_files": True}}}
+    settings = {
+        "currentVersion": "1.19.0",
+        "username": "Ren",
+        "extension_settings": {"vectors": {"enabled_files": True}},
+    }
     (facts.root / "settings.json").write_text(json.dumps(settings), "utf-8")
 
 
