@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import sys
 from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -55,13 +59,23 @@ OTHER_PEOPLES = ("tests/data/", "static/vendor/", "sync/sample_story/")
 SKIPPED_FOLDERS = {".venv", ".git", "node_modules", "data", "build", "__pycache__", "migrations", "locale"}
 
 
+def _is_ours(folder: str) -> bool:
+    return folder not in SKIPPED_FOLDERS and (not folder.startswith(".") or folder == ".ci")
+
+
+@cache
+def _all_files() -> list[Path]:
+    """The project's own files."""
+    found = []
+    for folder, below, names in os.walk(ROOT):
+        below[:] = sorted(name for name in below if _is_ours(name))
+        found += [Path(folder) / name for name in sorted(names)]
+    return [path for path in found if not _name(path).startswith(OTHER_PEOPLES)]
+
+
 def _files(*suffixes: str) -> Iterator[Path]:
     """The project's own files with these endings."""
-    for path in sorted(ROOT.rglob("*")):
-        inside = path.relative_to(ROOT)
-        hidden = any(part in SKIPPED_FOLDERS or (part.startswith(".") and part != ".ci") for part in inside.parts)
-        if path.suffix in suffixes and path.is_file() and not hidden and not str(inside).startswith(OTHER_PEOPLES):
-            yield path
+    return (path for path in _all_files() if path.suffix in suffixes)
 
 
 def _name(path: Path) -> str:
@@ -208,3 +222,35 @@ def test_pages_carry_no_inline_script_or_style() -> None:
         if not data_block.match(found.group())
     ]
     assert wrong == []
+
+
+def _locked(name: str) -> dict[str, str]:
+    """Package name → its block in a lock file."""
+    blocks = re.split(r"\n(?=\S)", (ROOT / name).read_text("utf-8"))
+    return {block.split("==")[0]: block for block in blocks if "==" in block}
+
+
+def test_whatever_the_product_imports_is_locked() -> None:
+    optional = set(_locked("model.lock"))
+    locked = set(_locked("requirements.lock")) | optional
+    providers = packages_distributions()
+    imported = {
+        name.partition(".")[0]
+        for path in _files(".py")
+        if path.relative_to(ROOT).parts[0] in ROOMS
+        for name in _imports(path)
+        if _own_module(name.partition(".")[0]) is None
+    }
+    missing = [
+        name
+        for name in sorted(imported - sys.stdlib_module_names)
+        if not {dist.lower().replace("_", "-") for dist in providers.get(name, [name])} & locked
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-test.lock", "model.lock"])
+def test_every_locked_package_has_hashes_and_nothing_else_is_asked_for(name: str) -> None:
+    for package, block in _locked(name).items():
+        assert "--hash=sha256:" in block, package
+    assert not re.search(r"^\s*-(?!-hash=)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
