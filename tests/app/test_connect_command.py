@@ -45,10 +45,10 @@ def test_a_failed_test_is_one_sentence_and_the_connection_is_kept(alice: User) -
 
 
 def test_wrong_usage(alice: User) -> None:
-    with pytest.raises(WrongUsage, match="The environment variable NOT_SET_HERE is empty."):
+    with pytest.raises(WrongUsage, match="The environment variable NOT_SET_HERE is empty"):
         run("--preset", "openrouter", "--key-env", "NOT_SET_HERE")
-    with pytest.raises(CommandFailed, match="Enter the address of the server."):
+    with pytest.raises(CommandFailed, match="Enter the address of the server"):
         run("--preset", "local")
-    with pytest.raises(CommandFailed, match="is a kind of address that CharMem never talks to."):
+    with pytest.raises(CommandFailed, match="is a kind of address that CharMem never talks to"):
         run("--preset", "local", "--base-url", "http://169.254.169.254")
     assert "is saved, not tested." in run("--preset", "pollinations", "--no-test")

@@ -105,7 +105,7 @@ def test_a_secret_that_opens_with_no_key_keeps_the_old_keys(alice: User, own_vau
 def test_two_rotations_do_not_meet(alice: User, tmp_path: Path) -> None:
     held = rotation.try_lock(tmp_path / "vault-rotation.lock")
     assert held is not None
-    with held, pytest.raises(CommandFailed, match="Another rotate_vault is running; nothing was changed."):
+    with held, pytest.raises(CommandFailed, match="Another rotate_vault is running; nothing was changed"):
         call_command("rotate_vault")
 
 

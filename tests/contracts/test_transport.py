@@ -18,6 +18,8 @@ from providers.transport import TransportError, open_client
 from tests.support.fake_model import FakeModel
 from tests.support.raw_server import HEAD, RawServer, broken_off, dripping, endless, says, silent
 
+NEVER = "{} is a kind of address that CharMem never talks to."
+LOCAL_HERE = "{} is an address in a local network: choose “Local server” for it."
 LOOPBACK = Policy(local_networks=(ipaddress.ip_network("127.0.0.0/8"),))
 
 
@@ -53,7 +55,7 @@ def test_the_vetted_address_is_the_one_that_is_used(monkeypatch: pytest.MonkeyPa
         assert asked == ["box.example"] and fake.requests[0].headers["Host"] == f"box.example:{fake.port}"
         error = failure(f"http://box.example:{fake.port}/v1")
         assert error.kind == "address" and len(fake.requests) == 1
-    assert error.message == "169.254.169.254 is a kind of address that CharMem never talks to."
+    assert error.message == NEVER.format("169.254.169.254")
 
 
 def test_one_bad_address_among_good_ones_refuses_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,13 +72,13 @@ def test_one_bad_address_among_good_ones_refuses_all(monkeypatch: pytest.MonkeyP
         (
             "http://[::ffff:169.254.169.254]:80",
             "local",
-            "169.254.169.254 is a kind of address that CharMem never talks to.",
+            NEVER.format("169.254.169.254"),
         ),
-        ("http://0.0.0.0:5001", "local", "0.0.0.0 is a kind of address that CharMem never talks to."),
+        ("http://0.0.0.0:5001", "local", NEVER.format("0.0.0.0")),
         (
             "http://2130706433:5001",
             "custom",
-            "127.0.0.1 is an address in a local network: choose “Local server” for it.",
+            LOCAL_HERE.format("127.0.0.1"),
         ),
         ("http://1.1.1.1", "any", "Outside the local network only https addresses are allowed."),
         ("https://1.1.1.1", "local", "1.1.1.1 is not in a local network: choose “Another (OpenAI-compatible)” for it."),
