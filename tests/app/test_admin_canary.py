@@ -37,24 +37,25 @@ def path_of(route: Route, world: dict[str, Any]) -> str:
     return route.path(values)
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_an_admin_never_reads_what_somebody_else_wrote(
-    route: Route, alice_client: Client, worlds: tuple[dict[str, Any], dict[str, Any]]
+    alice: User, worlds: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
-    for world in worlds:
-        path = path_of(route, world)
+    sung: list[str] = []
+    for path in [path_of(route, world) for route in ROUTES for world in worlds]:
         for headers in ({}, {"HX-Request": "true"}):
-            answer = alice_client.get(path, headers=headers)
-            shown = b"".join(answer) + str(answer.headers).encode()
-            assert CANARY.encode() not in shown, path
+            client = Client()
+            client.force_login(alice)
+            answer = client.get(path, headers=headers)
+            if CANARY.encode() in b"".join(answer) + str(answer.headers).encode():
+                sung.append(path)
+    assert sung == []
 
 
-@pytest.mark.parametrize("route", PRIVATE, ids=lambda route: route.name)
 def test_being_an_admin_opens_no_private_page(
-    route: Route, alice_client: Client, worlds: tuple[dict[str, Any], dict[str, Any]]
+    alice_client: Client, worlds: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
-    answer = alice_client.get(path_of(route, worlds[1]))
-    assert answer.status_code in {401, 403, 404, 405}
+    answers = {path: alice_client.get(path).status_code for path in [path_of(route, worlds[1]) for route in PRIVATE]}
+    assert {path: status for path, status in answers.items() if status not in {401, 403, 404, 405}} == {}
 
 
 def test_the_canary_sings_for_bob_himself(bob: User, bob_client: Client) -> None:
