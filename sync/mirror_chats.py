@@ -18,7 +18,7 @@ from sync.mirror_pass import BATCH, Pass, batches, refusal
 from sync.models import Character, Chat, Group
 from sync.tavern.chats import ChatReader, read_chat
 from sync.tavern.dates import date_in_name, parse_date
-from sync.tavern.folder import seen_of
+from sync.tavern.folder import Seen, seen_of
 from sync.tavern.paths import PathRefused, chats_folder
 from sync.tavern.problem import Problem
 from sync.tavern.settings_file import AttachmentEntry, read_attachments
@@ -97,12 +97,12 @@ def _lost(one: Pass) -> list[str]:
     for folder in FOLDERS:
         gone = [path for path in one.vanished if path.startswith(f"{folder}/")]
         if folder in one.scan.folders:
-            one.issues.put(folder, [])
             lost += gone
         elif gone and folder not in one.scan.closed:
             text = f"This folder is missing; it held {len(gone)} chats."
             one.issues.put(folder, [Problem("no-folder", text, "All of them are kept as they were read.")])
             one.vanished -= set(gone)
+            one.done(folder, Seen(-1, 0, 0))  # so that its return is a change
     return lost
 
 
