@@ -11,16 +11,9 @@ from accounts.models import User
 from jobs.models import Job
 from memories.memory_list import file_of
 from memories.models import Memory, MemoryBlock, MemoryFile, Revision
-from memories.page_queries import (
-    Unread,
-    Word,
-    health_word,
-    memories_of,
-    price_of,
-    total_unread,
-    unread_by_chat,
-)
+from memories.page_queries import Word, health_word, memories_of, price_of, total_unread
 from memories.queries import extraction_settings
+from memories.unread import Unread, unread_by_chat
 from providers.models import Connection
 from providers.queries import default_connection
 from sync.models import Character, Chat, Message

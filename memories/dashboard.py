@@ -18,7 +18,8 @@ from jobs.models import Job
 from memories.last_backup import Backup, last_backup
 from memories.memory_list import Card, Filters, cards
 from memories.models import Memory, MemoryBlock
-from memories.page_queries import Tile, Unread, price_of, tiles, total_unread
+from memories.page_queries import Tile, price_of, tiles, total_unread
+from memories.unread import Unread
 from providers.models import Call, Connection
 from providers.queries import default_connection
 from sync.models import Character, Chat, FileConflict, FileIssue, Tavern

@@ -12,7 +12,8 @@ from memories.first_steps import FirstStep, steps
 from memories.health import Reach, reach
 from memories.memory_list import Card, Filters, block_ids, cards
 from memories.models import ExtractedChunk, MemoryFile
-from memories.page_queries import Unread, memories_of, price_of, total_unread, unread_by_character
+from memories.page_queries import memories_of, price_of, total_unread
+from memories.unread import Unread, unread_by_character
 from providers.models import Call
 from sync.models import Character
 

@@ -32,7 +32,7 @@ def steps(user: User) -> list[FirstStep]:
 
 
 def _made(user: User, file: MemoryFile) -> FirstStep:
-    count = Memory.objects.for_user(user).filter(block__file=file).count()
+    count = Memory.objects.for_user(user).filter(block__file=file, is_topic=False).count()
     text = _("%(count)d memories of %(name)s.") % {"count": count, "name": file.character.name}
     return FirstStep("made", _("A memory is made"), done=count > 0, text=text)
 

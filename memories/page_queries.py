@@ -8,17 +8,17 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from django.db.models import Count, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce, Length
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
-from memories.models import Memory, MemoryBlock, MemoryFile, Watermark
+from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.price import reading_price
-from memories.queries import READ_BY_MODEL, extraction_settings
+from memories.queries import extraction_settings
+from memories.unread import Unread, unread_by_character
 from providers.queries import default_connection
-from sync.models import Attachment, Character, Message, Tavern
+from sync.models import Attachment, Character, Tavern
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,6 @@ class Word:
 
     kind: str
     text: str
-
-
-@dataclass
-class Unread:
-    """Messages that wait to be read, and the letters of their text."""
-
-    messages: int = 0
-    letters: int = 0
-    chats: int = 0
-    character_id: UUID | None = None
 
 
 @dataclass
@@ -55,49 +45,6 @@ class Tile:
     @property
     def needs_attention(self) -> bool:
         return self.health.kind in ("warn", "bad")
-
-
-def unread_rows(user: User) -> QuerySet[Message]:
-    """Messages of 1:1 chats below the watermark that the model would be shown."""
-    read_to = Watermark.objects.filter(chat=OuterRef("chat"), character=OuterRef("chat__character")).values("index")[:1]
-    return (
-        Message.objects.for_user(user)
-        .filter(chat__character__isnull=False, chat__gone_at=None, chat__character__gone_at=None)
-        .filter(chat__tavern__unlinked_at=None)
-        .filter(Q(role__in=READ_BY_MODEL) | Q(role=Message.Role.SYSTEM) & ~Q(name=""))
-        .annotate(read_to=Coalesce(Subquery(read_to, output_field=IntegerField()), -1))
-        .filter(index__gt=F("read_to"))
-    )
-
-
-def unread_by_chat(user: User, character: Character | None = None) -> dict[UUID, Unread]:
-    """What waits in each chat that has something unread, in two queries.
-
-    The exact count is kept with the watermark (branches, deletions); where the chat changed since, messages below the
-    watermark are counted.
-    """
-    rows = unread_rows(user).filter(chat__character=character) if character else unread_rows(user)
-    counted = rows.order_by().values("chat", "chat__character").annotate(n=Count("pk"), letters=Sum(Length("text")))
-    marks = Watermark.objects.for_user(user).filter(counted_version=F("chat__version"), chat__gone_at=None)
-    exact = dict(marks.values_list("chat", "waiting"))
-    found: dict[UUID, Unread] = {}
-    for row in counted:
-        waiting = exact.get(row["chat"], row["n"])
-        if waiting:
-            letters = (row["letters"] or 0) * waiting // row["n"]
-            found[row["chat"]] = Unread(waiting, letters, 1, row["chat__character"])
-    return found
-
-
-def unread_by_character(user: User) -> dict[UUID, Unread]:
-    """What waits, by character."""
-    found: dict[UUID, Unread] = {}
-    for part in unread_by_chat(user).values():
-        if part.character_id is not None:
-            whole = found.setdefault(part.character_id, Unread(character_id=part.character_id))
-            whole.messages, whole.letters = whole.messages + part.messages, whole.letters + part.letters
-            whole.chats += 1
-    return found
 
 
 def price_of(user: User, unread: Unread) -> Decimal | None:

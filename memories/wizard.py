@@ -14,7 +14,8 @@ from accounts.wording import ago
 from jobs.models import Job
 from memories.health import Reach, reach
 from memories.memory_list import Card, Filters, block_ids, cards
-from memories.page_queries import Unread, memories_of, price_of, unread_by_chat
+from memories.page_queries import memories_of, price_of
+from memories.unread import Unread, unread_by_chat
 from providers.catalogue import PRESETS, Preset
 from providers.discover import discover_local
 from providers.models import Connection

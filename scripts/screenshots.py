@@ -56,14 +56,13 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     from django.test import Client
 
     from accounts.ownership import unscoped
-    from sync.link import link_sample
     from tests.support.people import make_person
-    from tests.support.scenes import lived_in
+    from tests.support.scenes import just_begun, lived_in
 
     alice, newcomer, beginner = (make_person(name) for name in ("alice", "newcomer", "beginner"))
     with unscoped("pictures of an invented life"):
         scene = lived_in(alice)
-        link_sample(beginner)
+        just_begun(beginner)
     who, pk = scene["character"], scene["character"].pk
     found = {
         "home": "/",
@@ -92,7 +91,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made["drawer"] = (f"/characters/{pk}/#open", "alice")
     made |= {f"wizard-{step}": (f"/wizard/{step}/", "newcomer") for step in ("folder", "model")}
     made["wizard-sample"] = ("/wizard/folder/?folder=sample", "newcomer")
-    made["wizard-first"] = ("/wizard/first/", "beginner")
+    made |= {"wizard-first": ("/wizard/first/", "beginner"), "first-day": ("/", "beginner")}
     made["characters-none"] = ("/characters/", "newcomer")
     sessions = {}
     for person in (alice, newcomer, beginner):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from memories.word_diff import Piece
 from sync.models import Character
 
 register = template.Library()
+OWN_NAME = re.compile(r"(\d{4})-(\d\d?)-(\d\d?) ?@(\d\d?)h ?(\d\d?)m(?: ?\d+s)?(?: ?\d+ms)?( - .*)?$")
 
 
 @register.simple_tag
@@ -50,6 +52,20 @@ def block_date(text: str) -> str:
     except ValueError:
         return text
     return date_format(when, "j M, H:i" if when.year == timezone.localdate().year else "j M Y")
+
+
+@register.filter
+def chat_title(name: str) -> str:
+    """SillyTavern's own names read as dates: "Flux - 2025-12-18@17h03m44s219ms" → "18 Dec 2025, 17:03"."""
+    found = OWN_NAME.search(name)
+    if found is None:
+        return name
+    year, month, day, hour, minute = (int(part) for part in found.groups()[:5])
+    try:
+        when = datetime(year, month, day, hour, minute)
+    except ValueError:
+        return name
+    return f"{date_format(when, 'j M Y, H:i')}{found.group(6) or ''}"
 
 
 @register.filter

@@ -117,9 +117,9 @@ def extract(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Read everything of this character that was not read yet, or the chosen chats."""
     character = owned(Character, request, pk=character_id)
     chosen = request.POST.getlist("chat")
-    chats = [owned(Chat, request, pk=pk, character=character) for pk in chosen if is_uuid(pk)] or [None]
+    chats: list[Chat | None] = [owned(Chat, request, pk=pk, character=character) for pk in chosen if is_uuid(pk)]
     with explained(request):
-        for chat in chats:
+        for chat in chats or [None]:
             start_extraction(request.user, character=character, chat=chat)
     return redirect("memories:character", character.pk)
 

@@ -16,8 +16,9 @@ from memories.character_frame import character_frame
 from memories.chat_page import hidden_count, tree, watermark_of, window
 from memories.extraction import start_extraction
 from memories.models import Memory, MemoryBlock
-from memories.page_queries import Unread, price_of, unread_by_chat
+from memories.page_queries import price_of
 from memories.queries import extraction_settings
+from memories.unread import Unread, unread_by_chat
 from memories.views.saying import explained
 from sync.models import Character, Chat
 

@@ -14,6 +14,8 @@ from accounts.models import User
 from memories import editing
 from memories.memory_file import file_for
 from memories.models import ExtractedChunk, Memory, MemoryBlock, MemoryFile, Watermark
+from sync.link import link_sample
+from sync.mirror import mirror
 from sync.models import Attachment, Character, Chat, Message
 from sync.portraits import make_portrait
 from tests.support.builders import (
@@ -154,7 +156,7 @@ def lived_in(alice: User) -> dict[str, Any]:
         _remember(alice, character, chat, 3 + n, is_registered=n != 3)
     make_chat(people[12], [LINES[k % 4] for k in range(604)], name="The fox dance", last_at=timezone.now())
     make_job(
-        alice, label=people[1].name, subject=f"character:{people[1].pk}", state="running", step=41, total=118,
+        alice, label=people[5].name, subject=f"character:{people[5].pk}", state="running", step=41, total=118,
         doing="messages 220 to 239", started_at=timezone.now(),
     )  # fmt: skip
     make_job(
@@ -175,3 +177,17 @@ def lived_in(alice: User) -> dict[str, Any]:
         "revision": file.revisions.first(),
         "conflict": conflict,
     }
+
+
+def just_begun(person: User) -> None:
+    """The sample story was linked and one chat read."""
+    tavern = link_sample(person)
+    mirror(tavern)
+    make_connection(person, name="Kitchen box", preset="local", model="qwen3:8b")
+    character = Character.objects.for_user(person).filter(tavern=tavern).order_by("name").first()
+    assert character is not None
+    chat = Chat.objects.for_user(person).filter(character=character).order_by("-last_at")[0]
+    _remember(person, character, chat, 5, is_registered=False)
+    params = {"character": str(character.pk), "chats": [str(chat.pk)]}
+    make_job(person, subject=f"character:{character.pk}", params=params, state="done")
+    _read(person, chat, character, chat.message_count - 1)
