@@ -25,7 +25,7 @@ def _input(**attrs: str) -> dict[str, str]:
     return {"class": "input", **attrs}
 
 
-class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  Django forms take no arguments at run time
+class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
     """One connection. The key field is always empty: what was stored is never sent to a page."""
 
     key = forms.CharField(

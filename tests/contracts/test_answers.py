@@ -425,3 +425,24 @@ def test_missing_pieces_are_said_before_anything_is_sent(
     error = failure(connect(alice, fake, model=""))
     assert error.message == "No model is chosen for Kitchen box."
     assert fake.requests == []
+
+
+def test_neither_keys_nor_texts_reach_logs_errors_or_the_ledger(
+    alice: User, fake: FakeModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(1)
+    connection = connect(alice, fake, key="canary-key-0123456789")
+    question = Request("", "Mira: the canary sentence is said here.", 50)
+    ask(connection, question)
+    fake.respond(400, {"error": {"message": "bad header Authorization: Bearer canary-key-0123456789"}})
+    fake.respond(500, "the canary page", times=4)
+    errors = []
+    for _n in range(2):
+        with pytest.raises(ProviderError) as caught:
+            ask(connection, question)
+        errors.append(caught.value.sentence)
+    with unscoped("the test reads the ledger"):
+        rows = str(list(Call.objects.values()))
+    for place in (caplog.text, str(errors), rows):
+        assert "canary" not in place
+    assert errors[0].startswith("Kitchen box does not accept this request (400). It said: bad header Authorization: …")
