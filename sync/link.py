@@ -29,6 +29,18 @@ from sync.tavern.server import Login, ServerError, check_login, connect
 from sync.tavern.settings_file import SettingsError, read_settings
 from sync.watch import start_import
 
+# Only these are written here, so that a pass that goes on meanwhile keeps its lease and what it found.
+LINK_FIELDS = [
+    "folder",
+    "name",
+    "url",
+    "version",
+    "is_writable",
+    "write_problem",
+    "state",
+    "state_reason",
+    "unlinked_at",
+]
 SAMPLE = Path(__file__).parent / "sample_story" / "tavern"
 
 
@@ -130,7 +142,7 @@ def unlink(tavern: Tavern, *, forget: bool = False) -> None:
     tavern.folder = f"unlinked:{tavern.pk}:{tavern.folder}"[:1000]
     tavern.unlinked_at = timezone.now()
     tavern.state, tavern.state_reason = Tavern.State.PAUSED, _("This folder is not linked any more.")
-    tavern.save()
+    tavern.save(update_fields=LINK_FIELDS)
 
 
 def may_link(user: User, real: Path) -> bool:
@@ -194,7 +206,7 @@ def _linked(tavern: Tavern, report: FolderReport, url: str, name: str) -> Tavern
     tavern.write_problem = report.abilities.problem
     try:
         with transaction.atomic():
-            tavern.save()
+            tavern.save(update_fields=None if tavern._state.adding else LINK_FIELDS)
     except IntegrityError:
         raise LinkError(_("%(folder)s belongs to another account here.") % {"folder": report.folder}) from None
     if tavern.state == Tavern.State.NEW:

@@ -5,7 +5,6 @@ Plain INSERT with the model's own column names and value conversion; it runs on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -78,6 +77,6 @@ def message(chat_id: UUID, line: ChatLine, identity: str, pk: int) -> Message:
 @cache
 def _statement(_vendor: str) -> str:
     quote = connection.ops.quote_name
-    columns: Iterable[str] = (quote(Message._meta.get_field(name).column) for name in FIELDS)  # type: ignore[union-attr]
+    columns = (quote(str(Message._meta.get_field(name).column)) for name in FIELDS)  # type: ignore[union-attr]
     places = ", ".join(["%s"] * len(FIELDS))
     return f"INSERT INTO {quote(Message._meta.db_table)} ({', '.join(columns)}) VALUES ({places})"  # noqa: S608  names come from the model

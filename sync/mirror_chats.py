@@ -101,7 +101,7 @@ def _lost(one: Pass) -> list[str]:
         elif gone and folder not in one.scan.closed:
             text = f"This folder is missing; it held {len(gone)} chats."
             one.issues.put(folder, [Problem("no-folder", text, "All of them are kept as they were read.")])
-            one.vanished -= set(gone)
+            one.vanished -= {*gone, folder}
             one.done(folder, Seen(-1, 0, 0))  # so that its return is a change
     return lost
 

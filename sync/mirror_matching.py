@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from uuid import UUID
 
 from sync.mirror_pass import Pass
 from sync.models import Character, Chat, Group
@@ -45,7 +46,7 @@ def _by_integrity(
     wanted: list[str],
     slugs: dict[str, str],
     found: dict[str, Chat],
-    used: set[object],
+    used: set[UUID],
 ) -> None:
     """A free row with the file's slug is that chat: its own file vanished, or holds another chat now."""
     candidates: defaultdict[str, list[Chat]] = defaultdict(list)
@@ -73,7 +74,7 @@ def _by_prefix(
     wanted: list[str],
     owner_of: Callable[[str], Character | Group | None],
     found: dict[str, Chat],
-    used: set[object],
+    used: set[UUID],
 ) -> None:
     """A vanished chat without a slug whose first messages stand in a new file of the same owner was renamed."""
     free = [

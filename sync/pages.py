@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,8 +60,8 @@ class LinkedFolder:
         return rows.first()
 
     @cached_property
-    def issues(self) -> Sequence[FileIssue]:
-        return queries.issues(self.user, self.tavern)[:MOST_ISSUES]
+    def issues(self) -> list[FileIssue]:
+        return list(queries.issues(self.user, self.tavern)[:MOST_ISSUES])
 
     @property
     def shown(self) -> str:

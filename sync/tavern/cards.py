@@ -62,8 +62,8 @@ def read_card(data: bytes) -> Card:
     for keyword, value in _texts(data, problems):
         found.setdefault(keyword, value)
     for keyword in ("ccv3", "chara"):
-        if keyword in found and (value := _card_json(found[keyword])) is not None:
-            return _card(value, problems)
+        if keyword in found and (card := _card_json(found[keyword])) is not None:
+            return _card(card, problems)
         if keyword in found:
             problems.append(_broken_chunk(keyword, other_left=keyword == "ccv3" and "chara" in found))
     if found:

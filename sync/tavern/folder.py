@@ -22,6 +22,8 @@ DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NO_FOLLOW | getattr(os
 READING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 CREATING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | getattr(os, "O_CLOEXEC", 0)
 
+Parts = list[str]
+
 
 class NotRegular(OSError):
     """What stands under this name is a link, a folder, a device or a pipe; it is not opened."""
@@ -165,12 +167,12 @@ class Folder:
             yield fd
 
     @contextmanager
-    def _parent(self, parts: list[str]) -> Iterator[int]:
+    def _parent(self, parts: Parts) -> Iterator[int]:
         with self._chain(parts[:-1]) as fd:
             yield fd
 
     @contextmanager
-    def _chain(self, parts: list[str]) -> Iterator[int]:
+    def _chain(self, parts: Parts) -> Iterator[int]:
         fd = os.dup(self._fd)
         try:
             for part in parts:
