@@ -85,8 +85,10 @@ def _present(file: MemoryFile | None, attachment: Attachment | None, conflict: F
     if conflict is not None:
         text = _("It was changed in SillyTavern too. Both texts are kept until you decide.")
         return Step("file", label, ok=False, text=text, setting=_("Decide here which text to keep."))
-    if file is None or attachment is None or not attachment.file_present:
+    if file is None or attachment is None or file.written_version < 0:
         return Step("file", label, ok=False, text=_("It is written after the first extraction."))
+    if not attachment.file_present:
+        return Step("file", label, ok=False, text=_("It was deleted in SillyTavern."), setting=_("Press Rebuild."))
     if file.version != file.written_version:
         return Step("file", label, ok=False, text=_("The newest memories are not written yet."))
     return Step("file", label, ok=True, text=attachment.file_name)

@@ -146,7 +146,9 @@ def _note_written(file: MemoryFile, version: int) -> None:
 def _behind(tavern: Tavern) -> list[MemoryFile]:
     """Files with a text that was not written, or an index that could be current and is not."""
     rows = MemoryFile.objects.filter(character__tavern=tavern, character__gone_at__isnull=True)
-    rows = rows.filter(Q(attachment__isnull=False) | Q(version__gt=0)).select_related("owner", "attachment__tavern")
+    rows = rows.filter(Q(attachment__isnull=False) | Q(version__gt=0)).select_related(
+        "owner", "attachment__tavern", "attachment__registration"
+    )
     recent = Job.objects.filter(kind=KIND, owner=tavern.owner, finished_at__gt=timezone.now() - RETRY_AFTER)
     tried = set(recent.exclude(state=Job.State.DONE).values_list("key", flat=True)) | set(
         recent.filter(result__index=False).values_list("key", flat=True)
@@ -165,7 +167,11 @@ def _needs_work(file: MemoryFile, tried: set[str], can_build: bool) -> bool:
     if file.version != file.written_version and file.version > 0:
         return not is_tried
     attachment = file.attachment
-    if attachment is None or not attachment.file_present or not can_build or vectors.is_current(attachment):
+    if attachment is None or not attachment.file_present:
+        return False
+    if not attachment.is_registered and getattr(attachment, "registration", None) is None:
+        return not is_tried  # an open tab saved its settings over the entry
+    if not can_build or vectors.is_current(attachment):
         return False
     return not is_tried or attachment.index_state == Attachment.Index.CURRENT
 

@@ -89,6 +89,7 @@ def test_disabled_in_the_data_bank(mara: Character) -> None:
 
 def test_the_file_is_missing(mara: Character) -> None:
     set_attachment(mara, file_present=False)
+    assert missing(reach(mara))[0] == ("file", "It was deleted in SillyTavern.", "Press Rebuild.")
     assert [step.key for step in reach(mara).missing] == ["file", "index"]
 
 

@@ -13,10 +13,10 @@ from jobs.drain import run_until_idle
 from jobs.models import Job
 from memories import memory_file, write_back
 from memories.models import MemoryBlock, MemoryFile
-from sync import vectors
+from sync import registration, vectors
 from sync.events import PassFinished
 from sync.models import Attachment, Character, Tavern
-from tests.support.databank import make_mara, text_of
+from tests.support.databank import make_mara, path_of, text_of
 from tests.support.fake_tavern import FakeTavern
 
 
@@ -97,6 +97,29 @@ def test_a_pass_that_finds_all_in_order_queues_nothing(file: MemoryFile) -> None
     before = jobs(file)
     write_back.sweep(PassFinished(file.character.tavern_id, changed=True))
     assert jobs(file) == before
+
+
+def test_an_entry_that_a_tab_saved_over_is_asked_for_again(file: MemoryFile, alice: User) -> None:
+    attachment = attachment_of(file)
+    attachment.is_registered, attachment.name, attachment.registered_size = True, file.name, 60
+    attachment.save()
+    registration.settle(attachment.tavern)
+    assert registration.offer(attachment.tavern) == []
+    attachment.is_registered = False  # what the next pass finds in settings.json
+    attachment.save()
+    write_back.sweep(PassFinished(attachment.tavern_id, changed=True))
+    run_until_idle(alice)
+    assert [one.url for one in registration.offer(attachment.tavern)] == [attachment.url]
+
+
+def test_a_file_that_was_deleted_outside_comes_back_on_request(file: MemoryFile, alice: User) -> None:
+    attachment = attachment_of(file)
+    path_of(attachment).unlink()
+    attachment.file_present = False
+    attachment.save()
+    write_back.rebuild(file)
+    run_until_idle(alice)
+    assert "lantern" in text_of(attachment_of(file))
 
 
 def test_another_embedding_model_renews_the_index_at_the_next_pass(

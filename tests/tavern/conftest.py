@@ -1,4 +1,4 @@
-"""One real SillyTavern for the module, a person linked to it, and two models that log what they were asked."""
+"""One real SillyTavern for all tests here, a person linked to it, and two models that log what they were asked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.waiting import wait_until
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tavern_model() -> Iterator[FakeModel]:
     """What SillyTavern talks to: chat completions and embeddings."""
     with FakeModel() as fake:
@@ -35,7 +35,7 @@ def tavern_model() -> Iterator[FakeModel]:
         yield fake
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tavern(tmp_path_factory: pytest.TempPathFactory, tavern_model: FakeModel) -> Iterator[RunningTavern]:
     running = start_tavern(tmp_path_factory.mktemp("tavern"), tavern_model.root_url)
     yield running
