@@ -65,6 +65,8 @@ class Pulse:
     def _beat_all(self) -> None:
         with self._lock:
             watched = list(self._watched)
+        if not watched:
+            return
         close_old_connections()
         with unscoped("heartbeat of running jobs"):
             for thing in watched:
