@@ -92,7 +92,7 @@ class _Unreadable(ValueError):
 
 
 class ChatReader:
-    """A chat file being read; a context manager. Iterate over `lines()` once; `header`, `problems` and counts grow on the way."""
+    """A chat file being read; a context manager. `header`, `problems` and counts grow while `lines()` goes on."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.problems = Problems()
