@@ -7,9 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tests.support.fake_model import FakeModel
+from tests.support.services import postgres_database, require
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,10 +51,24 @@ workers = [threading.Thread(target=work) for _n in range(threads)]
 """
 
 
+@dataclass
+class Place:
+    folder: Path
+    database: str
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "sqlite":
+        return Place(tmp_path, "")
+    require("postgres")
+    return Place(tmp_path, postgres_database())
+
+
 @contextmanager
-def process(folder: Path, fake: FakeModel, threads: int, calls: int = 1) -> Iterator[subprocess.Popen[bytes]]:
-    env = {**os.environ, "CHARMEM_DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "tests.settings"}
-    env.pop("CHARMEM_DATABASE_URL", None)
+def process(place: Place, fake: FakeModel, threads: int, calls: int = 1) -> Iterator[subprocess.Popen[bytes]]:
+    env = {**os.environ, "CHARMEM_DATA_DIR": str(place.folder), "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    env["CHARMEM_DATABASE_URL"] = place.database
     command = [sys.executable, "-c", WORK, fake.base_url, str(threads), str(calls)]
     child = subprocess.Popen(command, cwd=ROOT, env=env)
     try:
@@ -60,20 +78,20 @@ def process(folder: Path, fake: FakeModel, threads: int, calls: int = 1) -> Iter
         child.wait(10)
 
 
-def test_two_processes_share_three_places_and_a_killed_one_frees_its_own(tmp_path: Path) -> None:
+def test_two_processes_share_three_places_and_a_killed_one_frees_its_own(place: Place) -> None:
     with FakeModel() as fake:
-        with process(tmp_path, fake, 0) as setup:
+        with process(place, fake, 0) as setup:
             assert setup.wait(60) == 0
         fake.latency = 0.1
-        with process(tmp_path, fake, 4, 3) as one, process(tmp_path, fake, 4, 3) as two:
+        with process(place, fake, 4, 3) as one, process(place, fake, 4, 3) as two:
             assert one.wait(60) == 0 and two.wait(60) == 0
         assert len(fake.chats) == 24 and fake.max_in_flight == 3
         hanging = [fake.hang() for _n in range(3)]
-        with process(tmp_path, fake, 3) as doomed:
+        with process(place, fake, 3) as doomed:
             wait_until(lambda: len(fake.chats) == 27, 30)
             doomed.kill()
             doomed.wait(10)
-            with process(tmp_path, fake, 3) as heir:
+            with process(place, fake, 3) as heir:
                 assert heir.wait(60) == 0
         assert len(fake.chats) == 30
         for event in hanging:
