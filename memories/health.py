@@ -76,7 +76,7 @@ def _enabled(tavern: Tavern) -> Step:
         label,
         ok=False,
         text=_("Vector Storage does not look into files."),
-        setting=_("Extensions, Vector Storage, File vectorization settings: tick “Enabled for files”."),
+        setting=_("Extensions, Vector Storage, File vectorization settings: tick “Enable for files”."),
     )
 
 

@@ -106,7 +106,10 @@ def _check_possible(tavern: Tavern) -> None:
     if not tavern.url:
         raise IndexNotBuilt(
             _("SillyTavern's address is not known, so its vector index was not renewed."),
-            _("Add the address in Settings, SillyTavern. Without it, press Purge Vectors there yourself."),
+            _(
+                "Add the address in Settings, SillyTavern. Without it, press Purge Vectors under File vectorization "
+                "settings; the browser reads the new text then if the companion is installed or its cache is emptied."
+            ),
             Attachment.Index.STALE,
         )
     if not tavern.vectors.get("enabled_files"):

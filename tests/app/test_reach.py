@@ -59,7 +59,7 @@ def test_files_are_not_enabled(mara: Character) -> None:
         (
             "enabled",
             "Vector Storage does not look into files.",
-            "Extensions, Vector Storage, File vectorization settings: tick “Enabled for files”.",
+            "Extensions, Vector Storage, File vectorization settings: tick “Enable for files”.",
         )
     ]
 

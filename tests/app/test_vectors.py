@@ -130,7 +130,8 @@ def test_without_an_address_the_page_says_that_the_index_is_stale(alice: User, t
     assert attachment.index_state == Attachment.Index.STALE
     assert attachment.index_note == (
         "SillyTavern's address is not known, so its vector index was not renewed. Add the address in Settings, "
-        "SillyTavern. Without it, press Purge Vectors there yourself."
+        "SillyTavern. Without it, press Purge Vectors under File vectorization settings; the browser reads the new "
+        "text then if the companion is installed or its cache is emptied."
     )
 
 
