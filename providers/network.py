@@ -1,9 +1,10 @@
 """Which addresses this server may talk to, for whom (stack-notes §9.7).
 
 A connection has a reach: **hosted** (a preset's fixed host, https), **custom** (any public host, https), **local**
-(this computer and allowed private networks), **any** (public by https or local; SillyTavern's address). One person
-alone may reach loopback and the machine's own subnets; as soon as a second account exists, only what the
-installation's list says (`CHARMEM_LOCAL_NETWORKS`, and the networks an admin ticked).
+(this computer and allowed private networks), **any** (public by https or local; SillyTavern's address). Admins are
+trusted with the machine (THREAT_MODEL.md) and may reach loopback and its own subnets, so that inviting somebody never
+cuts off a local model that works; members reach only what the installation's list says (`CHARMEM_LOCAL_NETWORKS`, and
+the networks an admin opened).
 """
 
 from __future__ import annotations
@@ -127,19 +128,14 @@ def url_problem(url: str) -> str:
 
 
 def allowed_networks(user: User) -> list[Network]:
-    """The private networks for `user`: the environment's list, the admin's rules, for one person alone the usual."""
+    """The private networks for `user`: the environment's list, the networks opened here, for admins the usual."""
     texts = [*settings.LOCAL_NETWORKS, *_ruled(user)]
     found = [network for network in map(_network_or_none, texts) if network is not None]
-    if not settings.LOCAL_NETWORKS and is_single_user():
+    if not settings.LOCAL_NETWORKS and user.is_admin:
         found += own_networks()
     if any(network.version == 4 and network.is_loopback for network in found):
         found.append(ipaddress.ip_network("::1/128"))
     return list(dict.fromkeys(found))
-
-
-def is_single_user() -> bool:
-    """Nobody shares this installation (yet)."""
-    return User.objects.count() <= 1
 
 
 def own_networks() -> list[Network]:

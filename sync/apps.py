@@ -7,9 +7,11 @@ class SyncConfig(AppConfig):
     name = "sync"
 
     def ready(self) -> None:
-        """Make the first import known as a job, and the pass that happens every ten seconds."""
+        """Make known the first import as a job, the pass every ten seconds, and which columns are sealed."""
         from jobs.registry import every, register
+        from providers.vault import register_sealed
         from sync.watch import EVERY, FIRST_IMPORT, look_at_all
 
+        register_sealed("sync.Tavern", "password_sealed", "basic_auth_sealed")
         register(FIRST_IMPORT)
         every(EVERY, "sync", look_at_all)

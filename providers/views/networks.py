@@ -29,7 +29,6 @@ def networks(request: PersonRequest) -> HttpResponse:
         "form": form,
         "rules": NetworkRule.objects.select_related("person").order_by("network", "created_at"),
         "fixed": settings.LOCAL_NETWORKS,
-        "is_single": network.is_single_user(),
         "usual": [str(n) for n in network.own_networks()],
     }
     return render(request, "providers/networks.html", context, status=422 if form.errors else 200)

@@ -39,11 +39,12 @@ def test_our_own_services_are_never_reached(alice: User) -> None:
         assert "belongs to CharMem itself." in refusal(url, policy, "local")
 
 
-def test_a_second_person_closes_everything_that_was_not_ticked(alice: User, bob: User) -> None:
-    assert refusal(OLLAMA, policy_for(alice), "local") == "127.0.0.1 is in a local network that is not allowed here."
+def test_members_reach_only_what_was_opened_and_admins_keep_what_works(alice: User, bob: User, charlie: User) -> None:
+    assert may_reach(OLLAMA, policy_for(alice), "local")
+    assert refusal(OLLAMA, policy_for(bob), "local") == "127.0.0.1 is in a local network that is not allowed here."
     NetworkRule.objects.create(network="127.0.0.0/8", person=bob)
     assert may_reach(OLLAMA, policy_for(bob), "local")
-    assert not may_reach(OLLAMA, policy_for(alice), "local")
+    assert not may_reach(OLLAMA, policy_for(charlie), "local")
     NetworkRule.objects.create(network="192.168.40.0/24")
     for person in (alice, bob):
         assert may_reach(BOX, policy_for(person), "local")
@@ -60,7 +61,7 @@ def test_an_admin_opens_and_closes_networks(alice: User, bob: User, alice_client
     url = "/settings/models/networks/"
     assert bob_client.get(url).status_code == 404
     page = alice_client.get(url).content.decode()
-    assert "No local network is open" in page
+    assert "Members reach no local network yet" in page
     answer = alice_client.post(url, {"network": "192.168.40.9/24", "person": str(bob.pk)}, follow=True)
     assert "192.168.40.0/24 may be reached from now on." in answer.content.decode()
     rule = NetworkRule.objects.get()
