@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
+from django.db.models import F
 from django.utils import timezone
 
 from sync.mirror_branches import link_branches
@@ -24,6 +25,7 @@ from sync.tavern.problem import Problem
 from sync.tavern.settings_file import AttachmentEntry, read_attachments
 
 KEPT = "The messages read before are kept."
+LIVING_LAST = F("gone_at").desc(nulls_last=True)  # so that they win over gone ones of the same name
 FOLDERS = ("chats", "group chats")
 ORPHAN = Problem("no-owner", "No character and no group has this chat.", "It was left out until its owner appears.")
 
@@ -78,8 +80,8 @@ def _rows(one: Pass, wanted: list[str], *, is_simple: bool) -> dict[str, Chat]:
 
 
 def _owners(one: Pass) -> Owners:
-    characters = {chats_folder(row.avatar): row for row in one.tavern.characters.only("avatar").order_by("-gone_at")}
-    groups = {chat: row for row in one.tavern.groups.order_by("-gone_at") for chat in row.chat_ids}
+    characters = {chats_folder(row.avatar): row for row in one.tavern.characters.only("avatar").order_by(LIVING_LAST)}
+    groups = {chat: row for row in one.tavern.groups.order_by(LIVING_LAST) for chat in row.chat_ids}
     return Owners(characters, groups)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, F, QuerySet, Sum
 
 from accounts.models import User
 from sync.models import Attachment, Character, Chat, FileIssue, FolderGrant, Group, Lorebook, Message, Tavern
+
+LIVING_FIRST = F("gone_at").asc(nulls_first=True)
 
 
 @dataclass(frozen=True)
@@ -33,18 +35,23 @@ def characters(user: User) -> QuerySet[Character]:
     rows = Character.objects.for_user(user).annotate(
         chat_count=Count("chats"), message_count=Sum("chats__message_count", default=0)
     )
-    return rows.order_by("gone_at", "name")
+    return rows.order_by(LIVING_FIRST, "name")
 
 
 def groups(user: User) -> QuerySet[Group]:
     """Groups with `chat_count`, by name."""
-    return Group.objects.for_user(user).annotate(chat_count=Count("chats")).order_by("gone_at", "name")
+    return Group.objects.for_user(user).annotate(chat_count=Count("chats")).order_by(LIVING_FIRST, "name")
 
 
 def chats(user: User, owner: Character | Group) -> QuerySet[Chat]:
     """Chats of a character or a group, the last used first."""
     by = {"character": owner} if isinstance(owner, Character) else {"group": owner}
-    return Chat.objects.for_user(user).filter(**by).select_related("parent").order_by("-last_at", "name")
+    return (
+        Chat.objects.for_user(user)
+        .filter(**by)
+        .select_related("parent")
+        .order_by(F("last_at").desc(nulls_last=True), "name")
+    )
 
 
 def messages(user: User, chat: Chat, first: int = 0, count: int = 100) -> list[Message]:

@@ -122,7 +122,10 @@ class ChatReader:
     def again(self, line: int, index: int, offset: int, length: int) -> ChatLine:
         """Read one message once more from where it stood; no problem is reported twice."""
         self.file.seek(offset)
-        raw = _Raw(line, offset, length, self.file.read(length) if length <= LONGEST_LINE + 1 else None, True)
+        data = self.file.read(length) if length <= LONGEST_LINE + 1 else None
+        if data and not offset:
+            data = data.removeprefix(codecs.BOM_UTF8)
+        raw = _Raw(line, offset, length, data, True)
         problems, self.problems = self.problems, Problems()
         counts = self.count, self.unreadable
         try:

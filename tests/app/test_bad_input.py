@@ -318,3 +318,21 @@ def test_a_missing_chats_folder_keeps_its_chats(folder: StFolder, alice_client: 
     (folder.root / "elsewhere").rename(folder.root / "chats")
     folder.look()
     assert folder.issues() == []
+
+
+def test_a_chat_of_100_mb_is_read(folder: StFolder) -> None:
+    """Most of it are swipes that nobody chose; a second pass writes only the line that is new."""
+    path = "chats/Mara Veldt/Long.jsonl"
+    swipes = json.dumps(["chosen", "x" * 50_000])
+    with (folder.root / path).open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"chat_metadata": {"integrity": "long"}}))
+        for number in range(2_000):
+            date = f"2025-01-01T{number // 60 % 24:02d}:{number % 60:02d}:00.{number % 1000:03d}Z"
+            file.write(f'\n{{"name":"Mara","is_user":false,"send_date":"{date}","mes":"{number}","swipes":{swipes}}}')
+    assert (folder.root / path).stat().st_size > 100_000_000
+    report = folder.look()
+    assert (report.messages_written, folder.issues()) == (2_000, [])
+    with (folder.root / path).open("a", encoding="utf-8") as file:
+        file.write('\n{"name":"Ren","is_user":true,"send_date":"2025-02-01T00:00:00.000Z","mes":"more"}')
+    assert folder.look().messages_written == 1
+    assert folder.texts(path) == [*(str(number) for number in range(2_000)), "more"]

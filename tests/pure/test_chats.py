@@ -191,6 +191,12 @@ def test_a_line_is_found_again_where_it_stood() -> None:
     assert again == lines[1]
 
 
+def test_the_first_message_behind_a_byte_order_mark_is_found_again() -> None:
+    raw = b"\xef\xbb\xbf" + json.dumps(said("one")).encode()
+    reader, (line,) = read(raw=raw)
+    assert reader.again(line.line, line.index, line.offset, line.length) == line
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=2000))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
