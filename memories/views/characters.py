@@ -26,6 +26,7 @@ from memories.memory_list import block_ids, cards, facets, file_of, is_uuid, pag
 from memories.models import MemoryFile
 from memories.page_queries import price_of, tiles, total_unread
 from memories.queries import extraction_settings
+from memories.views.polled import polled
 from memories.views.saying import explained, say
 from sync.models import Character, Chat, Tavern
 
@@ -109,7 +110,7 @@ def live(request: PersonRequest, character_id: UUID) -> HttpResponse:
     context: dict[str, Any] = {"hero": hero, "swap": True}
     if request.GET.get("tab") == "memories" and seen != str(hero.version):
         context = {**_memories_tab(request, character), "swap": True, "with_cards": True}
-    return render(request, "memories/character_live.html", context)
+    return polled(request, "memories/character_live.html", context)
 
 
 @require_POST

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import PersonRequest
 from memories.dashboard import Home, home
 from memories.first_day import FirstDay, first_day
+from memories.views.polled import polled
 from memories.views.wizard import wants_wizard
 
 
@@ -27,4 +28,4 @@ def page(request: PersonRequest) -> HttpResponse:
 @require_safe
 def live(request: PersonRequest) -> HttpResponse:
     """The moving parts of Home."""
-    return render(request, "memories/home_live.html", {**_shown(request), "swap": True})
+    return polled(request, "memories/home_live.html", {**_shown(request), "swap": True})

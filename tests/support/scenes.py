@@ -107,10 +107,12 @@ def _remember(alice: User, character: Character, chat: Chat, blocks: int, **fiel
         block.memories.filter(is_topic=False).update(evidence=evidence)
         if n % 7 == 0:
             block.memories.filter(order=1).update(is_unverified=True, unverified_names=["Maren"])
-    editing.add_block(alice, file, chat.name, [f"[{character.name} — Tea with the tide]", FACTS[6], FACTS[3]])
+    topic = f"[{character.name} — {TOPICS[blocks % len(TOPICS)]}]"
+    facts = [FACTS[blocks % len(FACTS)], FACTS[(blocks + 3) % len(FACTS)]]
+    editing.add_block(alice, file, chat.name, [topic, *facts])
     last = Memory.objects.for_user(alice).filter(block__file=file, is_topic=False).order_by("-block__order").first()
     assert last is not None
-    editing.edit_memory(alice, last, last.text.replace("cold, salted", "cold and salted"))
+    editing.edit_memory(alice, last, last.text.replace(", ", " and ", 1))
     MemoryFile.objects.for_user(alice).filter(pk=file.pk).update(written_version=99)
     return file
 
