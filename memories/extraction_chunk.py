@@ -138,6 +138,13 @@ def _smaller(work: Work) -> Work:
 def _read(work: Work, chunk: Chunk) -> None:
     run, character = work.run, work.character
     numbers = {"first": chunk.first_index, "last": chunk.last_index}
+    if _is_written(work, chunk):
+        raise JobFailed(
+            _("Messages %(first)d to %(last)d were read before and are not paid for twice.") % numbers,
+            hint=_("Mark them as read on the chat’s page; please report this, it should not happen."),
+            error_type="repeated",
+            retry=False,
+        )
     run.progress(doing=_("messages %(first)d to %(last)d") % numbers)
     file = file_for(character)
     known = facts_of(file)
@@ -210,9 +217,8 @@ def _sources(chunk: Chunk, known: Sequence[Fact], character: Character) -> list[
 def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> bool:
     """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already."""
     run, chat = work.run, work.reading.chat
-    key = _key(work, chunk)
     with run.commit():
-        if ExtractedChunk.objects.for_user(run.owner).filter(key=key).exists():
+        if _is_written(work, chunk):
             return False
         reason = _("Extracted from “%(chat)s”, messages %(first)d to %(last)d") % {
             "chat": chat.name,
@@ -223,7 +229,7 @@ def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read
             with change(file, reason=reason, job=run.job) as editor:
                 _add_blocks(editor, work, chunk, findings, read, prompt)
         outcome = "memories" if findings.blocks else "nothing"
-        _note_read(work, chunk, key, outcome, memories=findings.memories, call=read.completion.call)
+        _note_read(work, chunk, outcome, memories=findings.memories, call=read.completion.call)
     return True
 
 
@@ -257,10 +263,10 @@ def _still_there(editor: Editor, findings: Findings) -> set[uuid.UUID]:
 def _commit_empty(work: Work, chunk: Chunk) -> None:
     """A stretch without a word for the model is read by looking at it."""
     with work.run.commit():
-        _note_read(work, chunk, _key(work, chunk), "empty")
+        _note_read(work, chunk, "empty")
 
 
-def _note_read(work: Work, chunk: Chunk, key: str, outcome: str, **fields: object) -> None:
+def _note_read(work: Work, chunk: Chunk, outcome: str, **fields: object) -> None:
     run = work.run
     read = [Mark.of(one.identity, one.content, one.role, one.raw_date) for one in chunk.entries]
     watermark.record(
@@ -271,7 +277,7 @@ def _note_read(work: Work, chunk: Chunk, key: str, outcome: str, **fields: objec
         first=chunk.first_index,
         last=chunk.last_index,
         outcome=outcome,
-        key=key,
+        key=_key(work, chunk),
         job=run.job,
         **fields,
     )
@@ -279,6 +285,10 @@ def _note_read(work: Work, chunk: Chunk, key: str, outcome: str, **fields: objec
     watermark.remember(run.owner, work.reading, work.character, range(start, start + len(chunk.entries)))
     step = run.job.step + len(chunk.lines)
     run.progress(step=step, total=max(run.job.total, step))
+
+
+def _is_written(work: Work, chunk: Chunk) -> bool:
+    return ExtractedChunk.objects.for_user(work.run.owner).filter(key=_key(work, chunk)).exists()
 
 
 def _key(work: Work, chunk: Chunk) -> str:

@@ -1,15 +1,14 @@
 """What of a chat has been read, by identity instead of position (pure; architecture, Watermark).
 
 Messages are compared through marks. A message with a date is known by its identity, whatever was deleted or inserted
-around it. Messages without dates (very old chats) are aligned by their content: an equal number of changed ones in the
-same place was edited, anything else is new.
+around it. Messages without dates (very old chats) are looked at more closely, because a deleted and an inserted one
+are hard to tell from an edited one.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 TAIL = 20
@@ -32,14 +31,22 @@ class Mark(NamedTuple):
 
 
 def unread(messages: Sequence[Mark], read: Iterable[Mark]) -> list[int]:
-    """Positions in `messages` that were not read yet; `read` lists marks in the order of reading."""
-    known = list({mark.identity: mark for mark in read}.values())
-    identities = {mark.identity for mark in known}
-    fresh = [p for p, mark in enumerate(messages) if not mark.undated and mark.identity not in identities]
-    for role in {mark.undated for mark in messages} - {""}:
-        positions = [p for p, mark in enumerate(messages) if mark.undated == role]
-        fresh += _unread_equals(messages, positions, [mark for mark in known if mark.undated == role])
-    return sorted(fresh)
+    """Positions in `messages` that were not read yet; `read` lists what was read, in any order.
+
+    Whatever is counted as read once stays read while its identity and content stay.
+    """
+    exact = set(read)
+    identities = {mark.identity for mark in exact}
+    new = {place for place, mark in enumerate(messages) if mark.identity not in identities}
+    # Without dates a row may stand for another message than before: a changed one beside new ones, or at the end,
+    # may be new as well, and reading twice is better than losing it. Elsewhere it was edited.
+    end = len(messages) - 1
+    doubtful = {
+        place
+        for place, mark in enumerate(messages)
+        if mark.undated and place not in new and mark not in exact and (place == end or {place - 1, place + 1} & new)
+    }
+    return sorted(new | doubtful)
 
 
 def inherited(messages: Sequence[Mark], read: Iterable[Mark], shared: int) -> list[Mark]:
@@ -52,21 +59,6 @@ def inherited(messages: Sequence[Mark], read: Iterable[Mark], shared: int) -> li
         if other and (position <= shared or (mark.is_dated and other.content == mark.content)):
             found.append(other)
     return found
-
-
-def _unread_equals(messages: Sequence[Mark], positions: list[int], read: list[Mark]) -> list[int]:
-    """Among messages of one role without dates: those that no read message stands for."""
-    if not read:
-        return positions
-    now = [messages[position].content for position in positions]
-    then = [mark.content for mark in read]
-    fresh: list[int] = []
-    for kind, a, b, c, d in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
-        # A changed end may as well be a new message: reading twice is better than losing it.
-        is_edit = kind == "replace" and b - a == d - c and d < len(now)
-        if kind in ("insert", "replace") and not is_edit:
-            fresh += positions[c:d]
-    return fresh
 
 
 def find_position(tail: Sequence[str], identities: Sequence[str]) -> int:

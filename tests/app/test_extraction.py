@@ -266,6 +266,17 @@ def test_a_chunk_that_was_written_is_not_written_again(flux: Character, fake: Fa
     assert (texts(flux), len(fake.chats)) == (written, 1)
 
 
+def test_the_same_messages_are_never_paid_for_twice(flux: Character, fake: FakeModel) -> None:
+    """Even if the note of what was read were damaged, the job stops instead of paying again and again."""
+    make_chat(flux, lines=lines(3))
+    extract(flux)
+    ExtractedChunk.objects.for_user(flux.tavern.owner).update(marks=[])
+    Watermark.objects.for_user(flux.tavern.owner).delete()
+    job = extract(flux)
+    assert (job.state, job.error) == (Job.State.FAILED, "Messages 0 to 2 were read before and are not paid for twice.")
+    assert len(fake.chats) == 1
+
+
 def test_delete_message_3_and_insert_two_nothing_lost_or_repeated(flux: Character, fake: FakeModel) -> None:
     fake.answer_with("NO_NEW_MEMORIES")
     story = lines(10)

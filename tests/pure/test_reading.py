@@ -35,16 +35,14 @@ def test_an_edit_and_a_deletion_make_nothing_unread() -> None:
     assert unread(marks(edited), marks(before)) == []
 
 
-def test_messages_without_dates_are_aligned_by_what_they_say() -> None:
-    before = [("user", "", text) for text in ("aaa", "bbb", "ccc", "ddd")]
-    inserted = [before[0], ("user", "", "new"), *before[1:]]
-    assert unread(marks(inserted), marks(before)) == [1]
-    swapped = [before[0], ("user", "", "one"), ("user", "", "two"), *before[2:]]
-    assert unread(marks(swapped), marks(before)) == [1, 2]
-    edited = [before[0], ("user", "", "bbb2"), *before[2:]]
-    assert unread(marks(edited), marks(before)) == []
-    rewritten_end = [*before[:3], ("user", "", "another")]
-    assert unread(marks(rewritten_end), marks(before)) == [3]
+def test_messages_without_dates() -> None:
+    read = [Mark(f"id{n}", f"text{n}", "user") for n in range(5)]
+    new, other = Mark("new", "new", "user"), Mark("id2", "changed", "user")
+    assert unread([*read[:2], new, *read[2:]], read) == [2]
+    assert unread([*read[:2], other, *read[3:]], read) == []
+    assert unread([*read[:2], other, new, *read[3:]], read) == [2, 3]
+    assert unread([*read[:2], other, new, *read[3:]], [*read, new, other]) == []
+    assert unread([*read[:4], Mark("id4", "another", "user")], read) == [4]
 
 
 def test_two_messages_of_one_minute() -> None:
