@@ -14,12 +14,14 @@ from accounts.ownership import unscoped
 from accounts.wording import ago
 from jobs.models import Job
 from sync import queries
-from sync.models import FileIssue, FolderGrant, Tavern
+from sync.models import Character, FileIssue, FolderGrant, Tavern
 from sync.places import UserFolder, guesses
+from sync.renames import renamed
 from sync.watch import KIND
 from sync.ways import Way, ways_to
 
 MOST_ISSUES = 20
+MOST_RENAMES = 5
 BUSY, QUIET = 2, 10
 
 
@@ -62,6 +64,11 @@ class LinkedFolder:
     @cached_property
     def issues(self) -> list[FileIssue]:
         return list(queries.issues(self.user, self.tavern)[:MOST_ISSUES])
+
+    @cached_property
+    def renamed(self) -> list[Character]:
+        """Characters that go by another avatar now, to say so and to offer Undo."""
+        return list(renamed(self.user, self.tavern)[:MOST_RENAMES])
 
     @property
     def shown(self) -> str:

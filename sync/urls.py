@@ -18,5 +18,6 @@ urlpatterns = [
     path("settings/sillytavern/<uuid:tavern_id>/server/", settings.server, name="server"),
     path("settings/sillytavern/<uuid:tavern_id>/databank/", settings.databank, name="databank"),
     path("settings/sillytavern/<uuid:tavern_id>/unlink/", settings.remove, name="unlink"),
+    path("characters/<uuid:character_id>/undo-rename", settings.take_rename_back, name="undo_rename"),
     path("characters/<uuid:character_id>/portrait", portrait.portrait, name="portrait"),
 ]

@@ -16,8 +16,9 @@ from accounts.access import PersonRequest, owned
 from sync import queries
 from sync.forms import AddressForm
 from sync.link import LinkError, unlink
-from sync.models import Tavern
+from sync.models import Character, Tavern
 from sync.pages import LinkedFolder, SettingsPage
+from sync.renames import undo_rename
 from sync.server_address import set_address, try_address
 from sync.watch import look, start_import
 
@@ -52,6 +53,16 @@ def look_now(request: PersonRequest, tavern_id: UUID) -> HttpResponse:
         messages.success(request, _("Looked again. What was new is here."))
     else:
         messages.success(request, _("Looked again. Nothing new."))
+    return redirect("sync:settings")
+
+
+@require_POST
+def take_rename_back(request: PersonRequest, character_id: UUID) -> HttpResponse:
+    character = owned(Character, request, pk=character_id)
+    if character.former_avatars and character.gone_at is None:
+        other = undo_rename(character)
+        said = _("%(new)s is a character of its own now; the memories stay with %(old)s.")
+        messages.success(request, said % {"new": other.avatar, "old": character.avatar})
     return redirect("sync:settings")
 
 

@@ -284,3 +284,26 @@ def test_a_new_address_forgets_the_passwords(data: Path, alice: User, alice_clie
     assert (tavern.url, tavern.password_sealed) == ("http://127.0.0.1:59992", "")
     page = alice_client.post(url, {"url": "ftp://x"}).content.decode()
     assert "An address starts with http:// or https://" in page
+
+
+def test_a_rename_is_said_and_can_be_taken_back(
+    data: Path, alice: User, alice_client: Client, bob_client: Client
+) -> None:
+    tavern = link_folder(alice, data / "wren")
+    look(tavern)
+    mara = tavern.characters.get(avatar="Mara Veldt.png")
+    (data / "wren/characters/Mara Veldt.png").rename(data / "wren/characters/Another.png")
+    (data / "wren/chats/Mara Veldt").rename(data / "wren/chats/Another")
+    look(tavern)
+    page = alice_client.get("/settings/sillytavern/").content.decode()
+    assert "<bdi>Mara Veldt.png</bdi> is now <bdi>Another.png</bdi>" in page
+    assert bob_client.post(f"/characters/{mara.pk}/undo-rename").status_code == 404
+    alice_client.post(f"/characters/{mara.pk}/undo-rename")
+    look(tavern)
+    mara.refresh_from_db()
+    assert (mara.avatar, mara.chats.count()) == ("Mara Veldt.png", 0)
+    assert mara.gone_at
+    other = tavern.characters.get(avatar="Another.png")
+    assert (other.gone_at, other.former_avatars, other.chats.filter(gone_at=None).count()) == (None, [], 6)
+    assert look(tavern)
+    assert tavern.characters.count() == 4
