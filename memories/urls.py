@@ -31,6 +31,7 @@ urlpatterns = [
     path("memories/<uuid:memory_id>/move/", bullets.move, name="move_memory"),
     path("chats/<uuid:chat_id>/", chats.page, name="chat"),
     path("chats/<uuid:chat_id>/extract/", chats.extract, name="extract_chat"),
+    path("chats/<uuid:chat_id>/mark-read/", chats.mark_read, name="mark_read"),
     path("revisions/<uuid:revision_id>/", history.one, name="revision"),
     path("revisions/<uuid:revision_id>/restore/", history.restore, name="restore"),
     path("conflicts/<uuid:conflict_id>/", conflict.show, name="conflict"),

@@ -9,9 +9,11 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
+from memories import watermark
 from memories.character_frame import character_frame
 from memories.chat_page import hidden_count, tree, watermark_of, window
 from memories.extraction import start_extraction
@@ -19,7 +21,7 @@ from memories.models import Memory, MemoryBlock
 from memories.page_queries import price_of
 from memories.queries import extraction_settings
 from memories.unread import Unread, unread_by_chat
-from memories.views.saying import explained
+from memories.views.saying import explained, say
 from sync.models import Character, Chat
 
 CHATS_A_PAGE = 100
@@ -90,4 +92,15 @@ def extract(request: PersonRequest, chat_id: UUID) -> HttpResponse:
     if chat.character is not None:
         with explained(request):
             start_extraction(request.user, character=chat.character, chat=chat)
+    return redirect("memories:chat", chat.pk)
+
+
+@require_POST
+def mark_read(request: PersonRequest, chat_id: UUID) -> HttpResponse:
+    """Count a chat as read up to its end without asking a model: only what comes next is remembered."""
+    chat = owned(Chat, request, pk=chat_id)
+    if chat.character is not None:
+        with explained(request):
+            watermark.mark_read(request.user, chat, chat.character, chat.message_count)
+            say(request, _("Counted as read. Only what comes next will be remembered."))
     return redirect("memories:chat", chat.pk)

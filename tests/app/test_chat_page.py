@@ -107,9 +107,17 @@ def test_extracting_the_rest_reads_this_chat_only(
 ) -> None:
     started = catch_extractions(monkeypatch, "chats")
     chat = make_chat(seraphine, 4, name="Tea")
-    form = soup(alice_client.get(f"/chats/{chat.pk}/")).select_one("#watermark form")
+    form = soup(alice_client.get(f"/chats/{chat.pk}/")).select_one('#watermark form[action$="/extract/"]')
     alice_client.post(form["action"])
     assert started == [("Seraphine", "Tea")]
+
+
+def test_counting_as_read_moves_the_line_to_the_end_without_a_model(alice_client: Client, seraphine: Character) -> None:
+    chat = make_chat(seraphine, 5)
+    alice_client.post(f"/chats/{chat.pk}/mark-read/")
+    page = soup(alice_client.get(f"/chats/{chat.pk}/"))
+    assert [item.get("id") for item in page.select("ol.reader > li")][-1] == "watermark"
+    assert "nothing new since" in words(page.select_one("#watermark"))
 
 
 def test_an_empty_chat_says_so(alice_client: Client, seraphine: Character) -> None:
@@ -120,4 +128,5 @@ def test_an_empty_chat_says_so(alice_client: Client, seraphine: Character) -> No
 def test_strangers_get_404(charlie_client: Client, seraphine: Character) -> None:
     chat = make_chat(seraphine, 4)
     assert charlie_client.get(f"/chats/{chat.pk}/").status_code == 404
-    assert charlie_client.post(f"/chats/{chat.pk}/extract/").status_code == 404
+    for action in ("extract", "mark-read"):
+        assert charlie_client.post(f"/chats/{chat.pk}/{action}/").status_code == 404

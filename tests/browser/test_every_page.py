@@ -56,7 +56,7 @@ def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size
                 wrong.append(f"{path} is {wide} px too wide")
             for theme in ("dark", "light"):
                 page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-                wrong += [f"{path} {theme}: {trouble}" for trouble in seen.violations()]
+                wrong += [f"{path} {theme}: {trouble}" for trouble in seen.violations(only_colours=theme == "light")]
     assert wrong == []
 
 

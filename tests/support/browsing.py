@@ -48,10 +48,12 @@ class Watched:
         """By how many pixels the page can be scrolled sideways."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
-    def violations(self) -> list[str]:
-        """What axe has against the page: rule and the places."""
-        self.page.evaluate(axe_source())
-        options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
+    def violations(self, *, only_colours: bool = False) -> list[str]:
+        """What axe has against the page: rule and the places. A second theme differs in its colours only."""
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(axe_source())
+        run = {"type": "rule", "values": ["color-contrast"]} if only_colours else {"type": "tag", "values": RULES}
+        options = {"runOnly": run, "resultTypes": ["violations"]}
         found = self.page.evaluate("options => axe.run(document, options)", options)["violations"]
         return [f"{one['id']}: {[node['target'][0] for node in one['nodes']][:4]}" for one in found]
 

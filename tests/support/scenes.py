@@ -110,9 +110,9 @@ def _remember(alice: User, character: Character, chat: Chat, blocks: int, **fiel
     topic = f"[{character.name} — {TOPICS[blocks % len(TOPICS)]}]"
     facts = [FACTS[blocks % len(FACTS)], FACTS[(blocks + 3) % len(FACTS)]]
     editing.add_block(alice, file, chat.name, [topic, *facts])
-    last = Memory.objects.for_user(alice).filter(block__file=file, is_topic=False).order_by("-block__order").first()
-    assert last is not None
-    editing.edit_memory(alice, last, last.text.replace(", ", " and ", 1))
+    rows = Memory.objects.for_user(alice).filter(block__file=file, text__contains="left glove")
+    if newest := rows.order_by("-block__order").first():
+        editing.edit_memory(alice, newest, newest.text.replace("left glove", "left leather glove"))
     MemoryFile.objects.for_user(alice).filter(pk=file.pk).update(written_version=99)
     return file
 
