@@ -66,10 +66,10 @@ def run(job: JobRun) -> Outcome:
         return done()
     job.check()
     attachment = _attachment(file)
-    if not _write(file, attachment):
+    size = _write(file, attachment)
+    if size is None:
         job.log(_("The file was changed in SillyTavern too; both texts are kept until you decide."), "warn")
         return done({"conflict": True})
-    size = len(memory_file.render(file).encode())
     is_asked = registration.ask(attachment, name=file.name, size=size)
     job.check()
     is_current = vectors.rebuild_index(attachment)
@@ -114,26 +114,27 @@ def _attachment(file: MemoryFile) -> Attachment:
     return attachment
 
 
-def _write(file: MemoryFile, attachment: Attachment) -> bool:
-    """Write the newest text; False when it met somebody else's edit and the person has to decide."""
+def _write(file: MemoryFile, attachment: Attachment) -> int | None:
+    """Write the newest text; its bytes, or None when it met somebody else's edit and the person has to decide."""
     if outside_text.open_conflict(file) is not None:
-        return False
+        return None
     try:
         for _attempt in range(3):
             with transaction.atomic():
                 file.refresh_from_db(fields=["version", "written_version", "layout", "separator", "loose_text"])
                 version, text = file.version, memory_file.render(file)
+            size = len(text.encode("utf-8", "replace"))
             if version == file.written_version and attachment.file_present:
-                return True
+                return size
             outcome = outbox.write_file(attachment, text)
             if isinstance(outcome, outbox.Written):
                 _note_written(file, version)
-                return True
+                return size
             if not outside_text.take(file, attachment, outcome.theirs, outcome.digest):
-                return False
+                return None
     except outbox.WriteFailed as problem:
         raise JobFailed(problem.message, hint=problem.hint, error_type="write") from problem
-    return False
+    return None
 
 
 def _note_written(file: MemoryFile, version: int) -> None:

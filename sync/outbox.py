@@ -62,11 +62,11 @@ def write_file(attachment: Attachment, text: str) -> Written | Conflict:
     return Written(is_changed=True)
 
 
-def read_text(attachment: Attachment) -> str | None:
-    """What the file holds now, None when it is not there. Raises WriteFailed when it cannot be read."""
+def read_file(attachment: Attachment) -> tuple[str, str] | None:
+    """What the file holds now and the hash of its bytes, None when it is not there. Raises WriteFailed."""
     with _opened(attachment) as folder:
         data = _read(folder, attachment)
-    return None if data is None else _text(data)
+    return None if data is None else (_text(data), hash_of(data))
 
 
 def accept(attachment: Attachment, digest: str) -> None:

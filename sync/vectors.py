@@ -55,14 +55,14 @@ def rebuild_index(attachment: Attachment, *, force: bool = False) -> bool:
 
     Nothing is embedded again while text, cutting, source and model are as they were, unless `force`.
     """
+    if is_current(attachment) and not force:
+        return True
     try:
-        text = outbox.read_text(attachment)
-        if text is None:
-            raise IndexNotBuilt(_("The file is not in the Data Bank yet."), state=Attachment.Index.STALE)
-        key = _key(attachment, text)
-        if not force and attachment.index_state == Attachment.Index.CURRENT and attachment.index_hash == key:
-            return True
         _check_possible(attachment.tavern)
+        found = outbox.read_file(attachment)
+        if found is None:
+            raise IndexNotBuilt(_("The file is not in the Data Bank yet."), state=Attachment.Index.STALE)
+        text, digest = found
         _note(attachment, Attachment.Index.BUILDING, "")
         chunks = _chunks(attachment, text)
         with _at_work[attachment.tavern_id]:
@@ -73,17 +73,16 @@ def rebuild_index(attachment: Attachment, *, force: bool = False) -> bool:
     except outbox.WriteFailed as problem:
         _note(attachment, Attachment.Index.FAILED, f"{problem.message} {problem.hint}")
         return False
-    attachment.index_hash, attachment.index_chunks, attachment.indexed_at = key, len(chunks), timezone.now()
+    attachment.index_hash = _key(attachment, digest)
+    attachment.index_chunks, attachment.indexed_at = len(chunks), timezone.now()
     _note(attachment, Attachment.Index.CURRENT, "", "index_hash", "index_chunks", "indexed_at")
     return True
 
 
 def is_current(attachment: Attachment) -> bool:
     """Whether the index was built for the text last seen and for the settings last seen. Asks no server."""
-    key = index_key(
-        attachment.url, attachment.file_hash, registration.wanted_size(attachment), attachment.tavern.vectors
-    )
-    return attachment.index_state == Attachment.Index.CURRENT and attachment.index_hash == key
+    is_built = attachment.index_state == Attachment.Index.CURRENT
+    return is_built and attachment.index_hash == _key(attachment, attachment.file_hash)
 
 
 def can_build(tavern: Tavern) -> bool:
@@ -124,10 +123,8 @@ def _chunks(attachment: Attachment, text: str) -> list[Chunk]:
     return file_chunks(text, registration.wanted_size(attachment), chunk_settings(attachment.tavern.vectors))
 
 
-def _key(attachment: Attachment, text: str) -> str:
-    return index_key(
-        attachment.url, outbox.hash_of(text), registration.wanted_size(attachment), attachment.tavern.vectors
-    )
+def _key(attachment: Attachment, digest: str) -> str:
+    return index_key(attachment.url, digest, registration.wanted_size(attachment), attachment.tavern.vectors)
 
 
 def _build(attachment: Attachment, chunks: Sequence[Chunk]) -> None:
@@ -205,5 +202,7 @@ def _with_blanks(data: bytes, blank: set[int]) -> bytes:
 
 
 def _note(attachment: Attachment, state: str, note: str, *more: str) -> None:
+    if (attachment.index_state, attachment.index_note) == (state, note) and not more:
+        return
     attachment.index_state, attachment.index_note = state, note
     attachment.save(update_fields=["index_state", "index_note", *more])

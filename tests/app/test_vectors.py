@@ -59,6 +59,15 @@ def test_an_unchanged_file_is_not_embedded_again(tavern: FakeTavern, attachment:
     assert tavern.count("/api/vector/insert") == 1
 
 
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbf- a lantern", b"- a l\xffntern"])
+def test_odd_bytes_are_embedded_once_too(tavern: FakeTavern, attachment: Attachment, data: bytes) -> None:
+    path_of(attachment).write_bytes(data)
+    outbox.accept(attachment, outbox.hash_of(data))
+    assert vectors.rebuild_index(attachment) and vectors.is_current(attachment)
+    assert vectors.rebuild_index(attachment)
+    assert tavern.count("/api/vector/insert") == 1
+
+
 @pytest.mark.parametrize("change", [{"vllm_model": "m2"}, {"source": "ollama", "ollama_model": "m3"}])
 def test_another_source_or_model_makes_the_index_stale_and_new(
     tavern: FakeTavern, attachment: Attachment, change: dict[str, str]

@@ -116,9 +116,8 @@ def test_a_character_that_never_had_a_file_uses_its_first_memory_at_the_next_mes
     house.extract(quinn, "Quinn hid the brass sextant under the stairs.")
     assert tavern.fingerprint(*READ_ONLY) == before
     assert [step.key for step in reach(quinn).missing] == ["registered"]
-    tab.js("() => document.dispatchEvent(new Event('visibilitychange'))")  # the person comes back to this tab
-    entry = wait_until(lambda: tavern.registered(QUINN))[0]
     assert "brass sextant" in ask(tab, tavern_model, "Where is it?")
+    entry = wait_until(lambda: tavern.registered(QUINN))[0]
     assert entry["name"] == reach(quinn).file.name and entry["url"].startswith("/user/files/cm_")
     house.step()
     assert reach(quinn).ok
