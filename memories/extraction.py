@@ -17,7 +17,7 @@ from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
-from memories import extraction_chunk, queries, watermark
+from memories import extraction_chunk, memory_file, queries, watermark, write_back
 from memories.models import ExtractedChunk
 from memories.queries import Reading, Waiting
 from providers.queries import default_connection
@@ -79,6 +79,7 @@ def run(run: JobRun) -> Outcome:
         raise JobFailed(_("This character is no longer in CharMem. Nothing was read."), retry=False)
     reading = _next_reading(run, character)
     if reading is None:
+        _write_back(character)
         return done(_result(run))
     extraction_chunk.read_chunk(run, reading, character)
     return MORE
@@ -92,6 +93,13 @@ def _next_reading(run: JobRun, character: Character) -> Reading | None:
             return reading
         watermark.remember(run.owner, reading, character)
     return None
+
+
+def _write_back(character: Character) -> None:
+    """Once for the whole job: until then, and when it fails, the pass that looks for files behind takes care."""
+    file = memory_file.file_for(character)
+    if file.version != file.written_version and file.version > 0:
+        write_back.schedule(file)
 
 
 def _result(run: JobRun) -> dict[str, Any]:

@@ -226,7 +226,7 @@ def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read
             "last": chunk.last_index,
         }
         if findings.blocks:
-            with change(file, reason=reason, job=run.job) as editor:
+            with change(file, reason=reason, job=run.job, writes_back=False) as editor:
                 _add_blocks(editor, work, chunk, findings, read, prompt)
         outcome = "memories" if findings.blocks else "nothing"
         _note_read(work, chunk, outcome, memories=findings.memories, call=read.completion.call)

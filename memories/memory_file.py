@@ -70,11 +70,13 @@ def change(
     author: User | None = None,
     job: Job | None = None,
     expected_version: int | None = None,
+    writes_back: bool = True,
 ) -> Iterator[Editor]:
     """Change the file inside one transaction and write one revision; nothing is written when nothing changed.
 
     `reason` is shown in the history. With `expected_version`, VersionConflict is raised when the file has moved on.
-    Afterwards `file` holds the new version, and the Data Bank copy is brought up to date after the commit.
+    Afterwards `file` holds the new version, and the Data Bank copy is brought up to date after the commit, unless the
+    caller makes many changes in a row and schedules that itself (`writes_back=False`).
     """
     with _unchanged_on_error(file), transaction.atomic():
         _claim(file, expected_version)
@@ -86,7 +88,7 @@ def change(
         else:
             file.version -= 1
         _save(file)
-        if editor.is_changed:
+        if editor.is_changed and writes_back:
             _update_data_bank(file)
 
 
@@ -214,7 +216,7 @@ def _pack(file: MemoryFile, *texts: str) -> list[int]:
     data = [text.encode("utf-8", "surrogatepass") for text in texts]
     digests = [hashlib.sha256(one).hexdigest() for one in data]
     rows = [
-        RevisionText(owner_id=file.owner_id, digest=digest, data=zlib.compress(one, 4))
+        RevisionText(owner_id=file.owner_id, digest=digest, data=zlib.compress(one, 1))
         for digest, one in zip(digests, data, strict=True)
     ]
     RevisionText.objects.bulk_create(rows, ignore_conflicts=True)

@@ -53,7 +53,7 @@ def extraction_settings(user: User) -> ExtractionSettings:
 
 def chats_to_read(user: User, character: Character, only: Iterable[UUID | str] | None = None) -> list[Chat]:
     """The character's own chats, oldest story first. Group chats belong to their groups and are not read here."""
-    rows = Chat.objects.for_user(user).filter(character=character, gone_at=None).select_related("tavern")
+    rows = Chat.objects.for_user(user).filter(character=character, gone_at=None)
     if only is not None:
         rows = rows.filter(pk__in=list(only))
     return sorted(rows, key=lambda chat: (chat.first_at is None, chat.first_at or chat.created_at, chat.name))

@@ -6,6 +6,7 @@ changed the chat, after somebody marked messages as read or asked for them again
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 
 from django.db import transaction
@@ -16,7 +17,7 @@ from accounts.ownership import unscoped
 from memories import queries
 from memories.models import ExtractedChunk, Watermark
 from memories.queries import Reading
-from memories.reading import Mark, chunk_key, last_read, tail_of
+from memories.reading import Mark, last_read, tail_of
 from sync.events import ChatsChanged
 from sync.models import Character, Chat
 
@@ -63,12 +64,16 @@ def mark_read(user: User, chat: Chat, character: Character, index: int) -> Water
         if positions:
             marks = [reading.marks[position] for position in positions]
             numbers = [reading.indices[position] for position in positions]
-            record(user, reading, character, marks, first=numbers[0], last=numbers[-1], outcome="skipped")
+            key = f"skipped-{uuid.uuid4().hex}"
+            record(user, reading, character, marks, first=numbers[0], last=numbers[-1], outcome="skipped", key=key)
         return remember(user, reading, character, positions)
 
 
 def read_again(user: User, chat: Chat, character: Character) -> Watermark:
-    """Forget what was read of this chat; memories stay, the next extraction pays for all of it again."""
+    """Forget what was read of this chat; memories stay, the next extraction pays for it again.
+
+    What a branch shares with a chat that was read stays read by way of that chat.
+    """
     with transaction.atomic():
         chat.extracted_chunks.filter(character=character).delete()
         return recount(user, chat, character)
@@ -83,14 +88,13 @@ def record(
     first: int,
     last: int,
     outcome: str,
-    key: str = "",
+    key: str,
     **fields: object,
 ) -> ExtractedChunk:
     """Note that these messages were read; `fields` are further ExtractedChunk fields. A key is written once."""
-    made = key or chunk_key(str(reading.chat.pk), str(character.pk), ((m.identity, m.content) for m in marks))
     return ExtractedChunk.objects.create(
         owner=user,
-        key=made,
+        key=key,
         chat=reading.chat,
         character=character,
         first_index=first,
