@@ -89,7 +89,7 @@ class Home:
     @property
     def pace(self) -> int:
         """Seconds until the page asks again: the server sets it by what is going on."""
-        return 2 if self.running else 15
+        return 2 if self.running else 20
 
 
 def start_of_day() -> datetime:

@@ -6,11 +6,12 @@ is counted below its watermark, and that count is remembered in this process.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Avg, Count, F, IntegerField, OuterRef, Q, Subquery
+from django.db.models import Count, F, IntegerField, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Length
 
 from accounts.models import User
@@ -22,7 +23,9 @@ BATCH = 500
 MOST_REMEMBERED = 50_000
 SAMPLE = 200  # messages that tell how long messages are
 USUAL_LETTERS = 400
+ASK_AGAIN = 300.0  # seconds
 
+_lengths: dict[UUID, tuple[float, int]] = {}  # person: when asked, mean letters of a message
 _remembered: dict[UUID, tuple[int, int, int]] = {}  # chat: version, read up to, count
 
 
@@ -99,7 +102,12 @@ def _remember(pk: UUID, facts: tuple[int, int, int]) -> None:
 
 
 def _usual_letters(user: User) -> int:
-    """How long this person's newest messages are: enough for an estimate, and cheap beside millions of letters."""
-    newest = Message.objects.for_user(user).order_by("-pk").values("pk")[:SAMPLE]
-    rows = Message.objects.for_user(user).filter(pk__in=list(newest.values_list("pk", flat=True)))
-    return round(rows.aggregate(mean=Avg(Length("text")))["mean"] or USUAL_LETTERS)
+    """How long this person's newest messages are, asked every few minutes: enough for an estimate."""
+    now = time.monotonic()
+    known = _lengths.get(user.pk)
+    if known is None or now - known[0] > ASK_AGAIN:
+        newest = Message.objects.for_user(user).order_by("-pk").annotate(n=Length("text")).values_list("n", flat=True)
+        lengths = list(newest[:SAMPLE])
+        known = (now, sum(lengths) // len(lengths) if lengths else USUAL_LETTERS)
+        _lengths[user.pk] = known
+    return known[1]

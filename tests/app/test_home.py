@@ -114,7 +114,7 @@ def test_the_live_part_shows_the_same_as_the_page_and_asks_again_at_the_servers_
     whole, live = soup(alice_client.get("/")), soup(alice_client.get("/home/live/"))
     for part in ("#pulse", "#needs", "#waits", "#running", "#news"):
         assert words(live.select_one(part)) == words(whole.select_one(part)), part
-    assert live.select_one("#pulse")["hx-trigger"] == "every 15s"
+    assert live.select_one("#pulse")["hx-trigger"] == "every 20s"
     make_job(alice, state="running", doing="messages 20 to 39")
     live = soup(alice_client.get("/home/live/"))
     assert live.select_one("#pulse")["hx-trigger"] == "every 2s"

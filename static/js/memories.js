@@ -1,4 +1,4 @@
-// Drag a memory to another place of its card. The keyboard and the page without JavaScript have arrows instead.
+// What the memory pages do beyond links and forms. Dragging: the keyboard and the page without JavaScript have arrows.
 let dragged = null;
 
 function place(event) {
@@ -40,4 +40,28 @@ document.addEventListener("dragend", () => {
   dragged?.classList.remove("is-dragged");
   dragged = null;
   clear();
+});
+
+// The memory whose evidence is open is marked in its card.
+function mark(id) {
+  document.querySelectorAll(".bullet[aria-current]").forEach((bullet) => bullet.removeAttribute("aria-current"));
+  if (id) document.getElementById(id)?.setAttribute("aria-current", "true");
+}
+
+document.body.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target.id === "drawer") mark(event.detail.target.querySelector("[data-of]")?.dataset.of);
+});
+document.addEventListener("close", (event) => {
+  if (event.target.id === "drawer") mark("");
+}, true);
+
+// Enter saves a memory, which is one line; a text to paste is chosen as a whole.
+document.addEventListener("keydown", (event) => {
+  const field = event.target.closest?.("[data-enter-saves]");
+  if (!field || event.key !== "Enter" || event.isComposing) return;
+  event.preventDefault();
+  field.form.requestSubmit();
+});
+document.addEventListener("focusin", (event) => {
+  if (event.target.matches?.("textarea[data-copy]")) event.target.select();
 });
