@@ -79,32 +79,26 @@ async function refreshChanged(files) {
     if (changed.length) localStorage.setItem(SEEN_BEFORE, JSON.stringify(known));
 }
 
-// True when something changed. A file that cannot be fetched is left out: a missing file would break the whole Data Bank.
-async function register(wanted, all) {
-    const { avatar, ...entry } = wanted;
-    if (!(await refresh(entry.url))) return null;
+// False for a file that cannot be fetched: registering a missing file would break the whole Data Bank.
+async function register({ avatar, ...entry }, all) {
+    if (!(await refresh(entry.url))) return false;
     const list = (all[avatar] ??= []);
     const old = list.find((one) => one.url === entry.url);
-    if (!old) {
-        list.push(entry);
-        return true;
-    }
-    if (old.name === entry.name && old.size === entry.size) return false;
-    Object.assign(old, { name: entry.name, size: entry.size });
+    if (old) Object.assign(old, { name: entry.name, size: entry.size });
+    else list.push(entry);
     return true;
 }
 
+// What is offered is not in settings.json, even if this page has it: another tab saved over it. So it is saved again.
 async function registerAll(waiting) {
     const all = ((await extensionSettings()).character_attachments ??= {});
     const done = [];
-    let isChanged = false;
     for (const wanted of waiting) {
-        const outcome = await register(wanted, all);
-        if (outcome !== null) done.push({ url: wanted.url, name: wanted.name, size: wanted.size });
-        isChanged ||= outcome === true;
+        if (await register(wanted, all)) done.push({ url: wanted.url, name: wanted.name, size: wanted.size });
     }
-    if (isChanged) await saveSettings();
-    if (done.length) tell('done/', { registered: done }).catch(failed);
+    if (!done.length) return;
+    await saveSettings();
+    tell('done/', { registered: done }).catch(failed);
 }
 
 async function apply({ register: waiting = [], files = [] }) {

@@ -154,6 +154,27 @@ def test_a_new_name_is_put_in_before_an_answer_and_keeps_address_and_index(
     assert not any("clockwork wren" in json.dumps(text) and "<memory" in json.dumps(text) for text in texts)
 
 
+def test_an_entry_that_another_tab_saved_over_is_put_back(
+    house: House, tab: Tab, tavern: RunningTavern, tavern_model: FakeModel
+) -> None:
+    house.install_companion()
+    mara = house.character(MARA)
+    tab.open()
+    tab.select(MARA)
+    url = reach(mara).attachment.url
+    settings = tavern.settings()
+    settings["extension_settings"]["character_attachments"][MARA] = []
+    (tavern.user_folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    house.step()
+    assert [step.key for step in reach(mara).missing] == ["registered"]
+
+    def is_back() -> bool:
+        assert "clockwork wren" in ask(tab, tavern_model, "What do you carry?")
+        return url in [entry["url"] for entry in tavern.registered(MARA)]
+
+    wait_until(is_back, seconds=30)
+
+
 def test_without_the_companion_a_pasted_line_is_enough(
     house: House, tab: Tab, tavern: RunningTavern, tavern_model: FakeModel
 ) -> None:
