@@ -1,7 +1,7 @@
 """Linking a SillyTavern user folder to the one person it belongs to, and letting go of it again.
 
 An admin picks inside the allowed places and may assign folders to people (FolderGrant). A member links what was
-assigned, or proves the folder by logging in to its account (`prove_by_login`). One folder belongs to one account.
+assigned, or proves the folder by logging in to its account (sync/proof.py). One folder belongs to one account.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.conf import settings
@@ -19,15 +18,22 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.ownership import unscoped
-from providers.network import policy_for
+from sync.inspection import FolderReport, LinkError, inspect_folder, resolved
 from sync.models import FolderGrant, Tavern
-from sync.places import UserFolder, guesses, is_inside_roots, is_user_folder, roots, user_folders
-from sync.probe import Abilities, probe
-from sync.tavern.folder import Folder
-from sync.tavern.paths import PathRefused
-from sync.tavern.server import Login, ServerError, check_login, connect
-from sync.tavern.settings_file import SettingsError, read_settings
+from sync.places import is_inside_roots, is_user_folder, roots
 from sync.watch import start_import
+
+__all__ = [
+    "FolderReport",
+    "LinkError",
+    "grant",
+    "inspect_folder",
+    "link_folder",
+    "link_sample",
+    "may_link",
+    "resolved",
+    "unlink",
+]
 
 # Only these are written here, so that a pass that goes on meanwhile keeps its lease and what it found.
 LINK_FIELDS = [
@@ -42,50 +48,6 @@ LINK_FIELDS = [
     "unlinked_at",
 ]
 SAMPLE = Path(__file__).parent / "sample_story" / "tavern"
-
-
-class LinkError(Exception):
-    """A folder cannot be linked; the message is a finished sentence for people."""
-
-
-@dataclass(frozen=True)
-class FolderReport:
-    """What was found in a folder before it is linked. `choices` are user folders inside, when it is not one itself."""
-
-    folder: str
-    is_user_folder: bool = False
-    version: str = ""
-    characters: int = 0
-    chats: int = 0
-    groups: int = 0
-    group_chats: int = 0
-    lorebooks: int = 0
-    databank_files: int = 0
-    abilities: Abilities = field(default_factory=Abilities)
-    choices: list[UserFolder] = field(default_factory=list)
-
-
-def inspect_folder(path: str | Path) -> FolderReport:
-    """Look into a folder without linking it: counts, version, and what can be done there. Raises LinkError.
-
-    An installation or a data root is recognised and offers the user folders inside.
-    """
-    real = resolved(path)
-    if not is_user_folder(real):
-        choices = user_folders(real)
-        if not choices:
-            raise LinkError(
-                _("%(folder)s is not a SillyTavern user folder: it has no characters beside chats or settings.json.")
-                % {"folder": real}
-            )
-        return FolderReport(str(real), choices=choices)
-    try:
-        with Folder(real) as folder:
-            return _counted(folder, str(real))
-    except PermissionError:
-        raise LinkError(_("CharMem may not read %(folder)s. %(who)s") % {"folder": real, "who": _who(real)}) from None
-    except OSError:
-        raise LinkError(_("%(folder)s cannot be read.") % {"folder": real}) from None
 
 
 def link_folder(user: User, path: str | Path, url: str = "", name: str = "", *, by_operator: bool = False) -> Tavern:
@@ -164,38 +126,6 @@ def grant(folder: str | Path, user: User) -> FolderGrant:
     return row
 
 
-def prove_by_login(user: User, url: str, handle: str, password: str) -> FolderGrant:
-    """Let a member show whose folder it is by logging in to its SillyTavern account. Raises LinkError.
-
-    The login alone could be answered by any server. So a random text is put into the folder, and the server must
-    read it back through the account: only the SillyTavern that serves this very folder can.
-    """
-    login = Login(handle=handle, password=password)
-    try:
-        proved = check_login(url, policy_for(user), login)
-        for folder in _folders_of(proved):
-            if _serves(url, user, login, folder.path):
-                return grant(folder.path, user)
-    except ServerError as error:
-        raise LinkError(f"{error.message} {error.hint}".strip()) from error
-    raise LinkError(_("The login is right, but none of the folders here belongs to that account."))
-
-
-def resolved(path: str | Path) -> Path:
-    """The real path of a folder that a person named. Raises LinkError."""
-    text = str(path).strip()
-    if not text or "\x00" in text or not Path(text).expanduser().is_absolute():
-        raise LinkError(_("Name the folder by its whole path, from the root on."))
-    real = Path(os.path.realpath(Path(text).expanduser()))
-    try:
-        is_folder = real.is_dir()
-    except OSError:
-        is_folder = False
-    if not is_folder:
-        raise LinkError(_("There is no folder at %(folder)s.") % {"folder": real})
-    return real
-
-
 def _linked(tavern: Tavern, report: FolderReport, url: str, name: str) -> Tavern:
     tavern.folder, tavern.version = report.folder, report.version
     tavern.name = (name or tavern.name or "/".join(Path(report.folder).parts[-2:]))[:120]
@@ -220,73 +150,6 @@ def _again(user: User, folder: str) -> Tavern | None:
     return next((row for row in rows if row.folder.split(":", 2)[-1] == folder), None)
 
 
-def _counted(folder: Folder, path: str) -> FolderReport:
-    def count(name: str, suffix: str) -> int:
-        try:
-            return sum(entry.kind == "file" and entry.name.lower().endswith(suffix) for entry in folder.list(name))
-        except FileNotFoundError:
-            return 0
-
-    return FolderReport(
-        folder=path,
-        is_user_folder=True,
-        version=_version(folder),
-        characters=count("characters", ".png"),
-        chats=sum(count(f"chats/{name}", ".jsonl") for name in _chat_folders(folder)),
-        groups=count("groups", ".json"),
-        group_chats=count("group chats", ".jsonl"),
-        lorebooks=count("worlds", ".json"),
-        databank_files=count("user/files", ""),
-        abilities=probe(folder),
-    )
-
-
-def _chat_folders(folder: Folder) -> list[str]:
-    try:
-        return [entry.name for entry in folder.list("chats") if entry.kind == "folder"]
-    except OSError:
-        return []
-
-
-def _version(folder: Folder) -> str:
-    try:
-        return read_settings(folder.read("settings.json")).version
-    except (OSError, PathRefused, SettingsError):
-        return ""
-
-
-def _folders_of(handle: str) -> list[UserFolder]:
-    return [folder for folder in guesses() if handle and folder.handle == handle]
-
-
-def _serves(url: str, user: User, login: Login, path: Path) -> bool:
-    name, text = f"charmem-proof-{secrets.token_hex(8)}.txt", secrets.token_urlsafe(32)
-    try:
-        folder = Folder(path)
-    except OSError:
-        return False
-    with folder:
-        folder.write_atomic(f"user/files/{name}", text.encode())
-        try:
-            with connect(url, policy_for(user), login) as server:
-                return secrets.compare_digest(server.read_file(name).strip(), text)
-        finally:
-            folder.remove(f"user/files/{name}")
-
-
 def _outside(path: Path) -> str:
     allowed = ", ".join(str(root) for root in roots())
     return _("%(folder)s is outside the places that may be linked: %(roots)s.") % {"folder": path, "roots": allowed}
-
-
-def _who(path: Path) -> str:
-    try:
-        facts = path.stat()
-    except OSError:
-        return ""
-    return _("It belongs to uid %(uid)d, gid %(gid)d; CharMem runs as uid %(me)d, gid %(group)d.") % {
-        "uid": facts.st_uid,
-        "gid": facts.st_gid,
-        "me": os.getuid(),
-        "group": os.getgid(),
-    }

@@ -21,12 +21,12 @@ from sync.link import (
     link_folder,
     link_sample,
     may_link,
-    prove_by_login,
     resolved,
 )
 from sync.models import FolderGrant
 from sync.pages import choices
 from sync.places import guesses, is_inside_roots, roots
+from sync.proof import prove_by_login
 
 
 @require_http_methods(["GET", "POST"])

@@ -17,18 +17,18 @@ from django.test import Client
 from accounts.commands import CommandFailed
 from accounts.models import User
 from jobs.models import Job
-from sync import link as linking
+from sync import proof
 from sync.link import (
     LinkError,
     grant,
     inspect_folder,
     link_folder,
     link_sample,
-    prove_by_login,
     unlink,
 )
 from sync.models import FolderGrant, Tavern
 from sync.places import guesses, user_folders
+from sync.proof import prove_by_login
 from sync.tavern.server import ServerError
 from sync.watch import look
 from tests.support.st_folder import FIXTURE
@@ -137,8 +137,8 @@ def serve(monkeypatch: pytest.MonkeyPatch, root: Path, handle: str) -> None:
     def connect(*_args: object) -> Iterator[FakeServer]:
         yield FakeServer(root)
 
-    monkeypatch.setattr(linking, "connect", connect)
-    monkeypatch.setattr(linking, "check_login", lambda *_args: handle)
+    monkeypatch.setattr(proof, "connect", connect)
+    monkeypatch.setattr(proof, "check_login", lambda *_args: handle)
 
 
 def test_a_login_to_the_server_of_that_folder_proves_it(data: Path, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_a_wrong_password_is_said(data: Path, bob: User, monkeypatch: pytest.Mon
     def refuse(*_args: object) -> str:
         raise ServerError("SillyTavern did not accept this name and password.", "Check the account's name.")
 
-    monkeypatch.setattr(linking, "check_login", refuse)
+    monkeypatch.setattr(proof, "check_login", refuse)
     with pytest.raises(LinkError, match=r"did not accept this name and password. Check the account's name."):
         prove_by_login(bob, "http://127.0.0.1:8000", "milo", "wrong")
 
