@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 WORD = re.compile(r"\w+")
 HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*$", re.MULTILINE)
 HEADING_TAG = re.compile(r"<h([2-4])>(.*?)</h\1>")
+CHAPTER_LINK = re.compile(r'href="\d\d-([\w-]+)\.md')  # files link to each other, so that they also work as files
 EXCERPT_LETTERS = 220
 
 
@@ -70,7 +71,7 @@ def _chapter(path: Path) -> Chapter:
 def render(source: str) -> str:
     """Markdown as clean HTML with anchors on its headings."""
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(source)
-    clean = nh3.clean(html, tags=nh3.ALLOWED_TAGS, link_rel=None)
+    clean = CHAPTER_LINK.sub(r'href="../\1/', nh3.clean(html, tags=nh3.ALLOWED_TAGS, link_rel=None))
     return HEADING_TAG.sub(_with_anchor, clean)
 
 
