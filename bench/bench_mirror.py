@@ -1,9 +1,10 @@
-"""A pass over an unchanged folder, one changed chat, and the first import (architecture, rule 2)."""
+"""A pass over an unchanged folder, one changed chat, and the first import, in processor time (architecture, rule 2)."""
 
 from __future__ import annotations
 
 import gc
 import json
+import multiprocessing
 import os
 import tempfile
 import threading
@@ -11,13 +12,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from bench import Row
 
+if TYPE_CHECKING:
+    from django.test import Client
+
 CHATS, CHARACTERS = 1000, 40
 IMPORT_MESSAGES, LINE_BYTES = 20_000, 2000
+PAGE = "/settings/sillytavern/"
 BIG_CHAT_BYTES = 100 * 1024 * 1024
 
 
@@ -25,7 +31,12 @@ def run() -> list[Row]:
     """Measure with a database of its own. Needs nothing running."""
     _django()
     with tempfile.TemporaryDirectory(prefix="charmem-bench-") as folder:
-        return [*_unchanged(Path(folder)), *_first_import(Path(folder)), *_big_chat(Path(folder))]
+        return [
+            *_unchanged(Path(folder)),
+            *_first_import(Path(folder)),
+            *_page_meanwhile(Path(folder)),
+            *_big_chat(Path(folder)),
+        ]
 
 
 def _unchanged(folder: Path) -> list[Row]:
@@ -40,9 +51,9 @@ def _unchanged(folder: Path) -> list[Row]:
     unchanged = _best(lambda: mirror(tavern), 15)
     path = facts.root / next(iter(facts.chats))
     path.write_text(path.read_text("utf-8") + "\n" + _line(1, 300), "utf-8")
-    started = time.perf_counter()
+    before = time.process_time()
     report = mirror(tavern)
-    one = time.perf_counter() - started
+    one = time.process_time() - before
     return [
         Row("unchanged pass over 1,000 chats", unchanged * 1000, "ms", bare * 1000, unchanged / bare, 3.0),
         Row("pass with one changed chat", one * 1000, "ms", unchanged * 1000, one / unchanged),
@@ -59,15 +70,13 @@ def _first_import(folder: Path) -> list[Row]:
     for number in range(10):
         part = lines[number::10]
         (chats / f"Mara - {number}.jsonl").write_text("\n".join([_header(number), *part]), "utf-8")
-    started = time.perf_counter()
-    for line in lines:
-        json.loads(line)
-    bare = time.perf_counter() - started
+    bare = _cost(lambda: [json.loads(line) and None for line in lines])
     tavern = _tavern(root, "import")
-    started = time.perf_counter()
+    before = time.process_time()
     report = mirror(tavern)
-    took = time.perf_counter() - started
-    assert report.messages_written == IMPORT_MESSAGES, report
+    took = time.process_time() - before
+    if report.messages_written != IMPORT_MESSAGES:
+        raise RuntimeError(f"Only {report.messages_written} messages arrived.")
     return [
         Row("first import of 20,000 lines of 2 kB, against json.loads", took, "s", bare, took / bare),
         Row("first import, messages a second", IMPORT_MESSAGES / took, "messages/s"),
@@ -78,6 +87,45 @@ def _first_import(folder: Path) -> list[Row]:
             limit=1.0,
         ),
     ]
+
+
+def _page_meanwhile(folder: Path) -> list[Row]:
+    """A worker imports in a process of its own, as in serve; the settings page is opened again and again."""
+    from django.conf import settings
+    from django.db import connections
+    from django.test import Client
+
+    from accounts.models import User
+    from sync.mirror import mirror
+
+    root = _one_character(folder / "meanwhile")
+    for number in range(10):
+        lines = [_line(line, LINE_BYTES) for line in range(IMPORT_MESSAGES // 10)]
+        (root / "chats" / "Mara" / f"Mara - {number}.jsonl").write_text(
+            "\n".join([_header(900 + number), *lines]), "utf-8"
+        )
+    tavern = _tavern(root, "meanwhile")
+    settings.ALLOWED_HOSTS = ["testserver"]
+    client = Client()
+    client.force_login(User.objects.get(username="bench"))
+    alone = max(_answer_time(client) for _time in range(20))
+    connections.close_all()
+    worker = multiprocessing.get_context("fork").Process(target=mirror, args=(tavern,))
+    worker.start()
+    slowest = 0.0
+    while worker.is_alive():
+        slowest = max(slowest, _answer_time(client))
+    worker.join()
+    return [Row("slowest answer of a page during the import", slowest * 1000, "ms", alone * 1000, limit=300.0)]
+
+
+def _answer_time(client: Client) -> float:
+    started = time.perf_counter()
+    answer = client.get(PAGE)
+    took = time.perf_counter() - started
+    if answer.status_code != 200:
+        raise RuntimeError(f"The page answered {answer.status_code}.")
+    return took
 
 
 def _big_chat(folder: Path) -> list[Row]:
@@ -117,12 +165,14 @@ def _bare_walk(root: Path) -> int:
 
 
 def _best(call: Callable[[], object], times: int) -> float:
-    best = float("inf")
-    for _time in range(times):
-        started = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - started)
-    return best
+    return min(_cost(call) for _time in range(times))
+
+
+def _cost(call: Callable[[], object]) -> float:
+    """Processor seconds: what else the computer does at the moment must not count."""
+    started = time.process_time()
+    call()
+    return time.process_time() - started
 
 
 @contextmanager
@@ -187,7 +237,7 @@ def _django() -> None:
     if apps.ready:
         return
     os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-bench-data-"))
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "charmem_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
     from django.core.management import call_command
 
