@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Playwright, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from accounts.models import User
 from companion import install as companion
@@ -42,18 +42,13 @@ def tavern(tmp_path_factory: pytest.TempPathFactory, tavern_model: FakeModel) ->
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def playwright_here() -> Iterator[Playwright]:
-    require("browser")
-    with sync_playwright() as running:
-        yield running
-
-
 @pytest.fixture
-def tab(playwright_here: Playwright, tavern: RunningTavern, tmp_path: Path) -> Iterator[Tab]:
-    made = Tab(playwright_here, tavern.url, tmp_path / "profile")
-    yield made
-    made.close()
+def tab(tavern: RunningTavern, tmp_path: Path) -> Iterator[Tab]:
+    require("browser")
+    with sync_playwright() as playwright:
+        made = Tab(playwright, tavern.url, tmp_path / "profile")
+        yield made
+        made.close()
 
 
 @pytest.fixture
