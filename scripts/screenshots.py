@@ -77,7 +77,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         "history": f"/characters/{pk}/history/",
         "settings": f"/characters/{pk}/settings/",
         "write": f"/characters/{pk}/write/",
-        "chat": f"/chats/{scene['chat'].pk}/?at=840",
+        "chat": f"/chats/{scene['chat'].pk}/?at=846#watermark",
         "evidence": f"/memories/{scene['memory'].pk}/",
         "edit": f"/memories/{scene['memory'].pk}/edit/",
         "block": f"/blocks/{scene['block'].pk}/",
