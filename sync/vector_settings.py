@@ -91,7 +91,7 @@ def request_body(
 
 
 def index_key(url: str, file_hash: str, size: int, vectors: Mapping[str, Any]) -> str:
-    """What an index was built for: the address, the text, how it was cut, and what embedded it. Equal keys need no new index."""
+    """What an index was built for: address, text, cutting, and what embedded it. Equal keys need no new index."""
     cut = chunk_settings(vectors)
     # A file that stays whole does not care about the settings for cutting.
     how = cut if cut.size_for(size) > 0 or cut.only_custom_boundary else None

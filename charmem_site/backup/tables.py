@@ -82,10 +82,11 @@ def load(model: type[Model], lines: Iterable[bytes]) -> int:
     objects = _objects(model, lines)
     count = 0
     while batch := list(islice(objects, BATCH)):
-        size = max(connection.ops.bulk_batch_size(fields, batch), 1)  # type: ignore[arg-type]
+        size = max(connection.ops.bulk_batch_size(fields, batch), 1)
         for start in range(0, len(batch), size):
             # raw keeps auto_now fields as they are; bulk_create would stamp them anew.
-            model._base_manager.all()._insert(batch[start : start + size], fields=fields, using="default", raw=True)
+            rows: Any = model._base_manager.all()
+            rows._insert(batch[start : start + size], fields=fields, using="default", raw=True)
         count += len(batch)
     return count
 

@@ -166,6 +166,7 @@ def lived_in(alice: User) -> dict[str, Any]:
         error="The model refused 20 messages.", hint="15 memories are kept; try another model.",
     )  # fmt: skip
     other = MemoryFile.objects.for_user(alice).get(character=people[4])
+    assert other.attachment is not None
     conflict = make_conflict(other.attachment, "ours", "theirs")
     make_issue(tavern, "chats/Night 412.jsonl", line=1208)
     return {
