@@ -25,7 +25,7 @@ from memories import memory_file, outside_text
 from memories.models import MemoryFile
 from sync import databank, outbox, registration, vectors
 from sync.events import PassFinished
-from sync.models import Attachment, Tavern
+from sync.models import Attachment, Character, Tavern
 
 KIND = "write_back"
 RETRY_AFTER = timedelta(minutes=5)
@@ -51,6 +51,12 @@ def rebuild(file: MemoryFile) -> Job:
     if file.attachment is not None:
         vectors.forget(file.attachment)
     return schedule(file)
+
+
+def under_way(character: Character) -> list[Job]:
+    """Jobs that are about to bring this character's files into the Data Bank."""
+    rows = Job.objects.for_user(character.tavern.owner).filter(kind=KIND, state__in=Job.ACTIVE)
+    return list(rows.filter(subject=f"character:{character.pk}"))
 
 
 def key_of(file_id: UUID) -> str:

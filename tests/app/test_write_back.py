@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from accounts.models import User
 from jobs.drain import run_until_idle
@@ -16,7 +19,9 @@ from memories.models import MemoryBlock, MemoryFile
 from sync import registration, vectors
 from sync.events import PassFinished
 from sync.models import Attachment, Character, Tavern
+from tests.support.builders import make_chat, make_connection
 from tests.support.databank import make_mara, path_of, text_of
+from tests.support.fake_model import FakeModel
 from tests.support.fake_tavern import FakeTavern
 
 
@@ -184,3 +189,14 @@ def test_deleting_the_last_memory_empties_file_and_index(file: MemoryFile, alice
     attachment = attachment_of(file)
     assert text_of(attachment) == ""
     assert "lantern" not in next((tavern.user_folder / "vectors/vllm").rglob("index.json")).read_text(encoding="utf-8")
+
+
+def test_the_command_that_waits_brings_the_memories_into_the_data_bank(mara: Character, alice: User) -> None:
+    with FakeModel() as model:
+        make_connection(alice, preset="local", base_url=model.base_url, model="fake-small")
+        make_chat(mara, ["I hid the brass sextant.", "Mara saw Wren hide the brass sextant under the stairs."])
+        out = StringIO()
+        call_command("extract", "--user", "alice", "--character", "Mara Veldt", "--wait", "--json", stdout=out)
+    files = json.loads(out.getvalue())["files"]
+    assert [(one["name"], one["state"], one["index"]) for one in files] == [("Mara_Veldt-memories.md", "done", True)]
+    assert "brass sextant" in text_of(attachment_of(memory_file.file_for(mara)))

@@ -11,6 +11,7 @@ from accounts.commands import CommandFailed, ProductCommand, WrongUsage
 from accounts.models import User
 from jobs.drain import run_until_ended
 from jobs.models import Job
+from memories import write_back
 from memories.extraction import start_extraction
 from sync.models import Character, Chat
 
@@ -40,7 +41,9 @@ class Command(ProductCommand):
         if options["wait"]:
             jobs = [run_until_ended(job) for job in jobs]
             _fail_if_any_failed(jobs)
-        self.say("\n".join(_line(job) for job in jobs), {"jobs": [_facts(job) for job in jobs]})
+        written = [run_until_ended(job) for one in characters for job in write_back.under_way(one) if options["wait"]]
+        lines = [*(_line(job) for job in jobs), *(_trouble(job) for job in written if job.error)]
+        self.say("\n".join(lines), {"jobs": [_facts(job) for job in jobs], "files": [_file(job) for job in written]})
 
 
 def _characters(person: User, options: dict[str, Any]) -> list[Character]:
@@ -81,6 +84,15 @@ def _fail_if_any_failed(jobs: list[Job]) -> None:
 
 def _line(job: Job) -> str:
     return f"{job.label}: {job.result.get('text') or job.get_state_display()}"
+
+
+def _trouble(job: Job) -> str:
+    """Why the memories, which are kept, are not in the Data Bank yet."""
+    return f"{job.error} {job.hint}".strip()
+
+
+def _file(job: Job) -> dict[str, Any]:
+    return {"name": job.label, "state": job.state, "error": job.error, **job.result}
 
 
 def _facts(job: Job) -> dict[str, Any]:
