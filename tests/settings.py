@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 
-os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-tests-"))
+if "CHARMEM_DATA_DIR" not in os.environ:
+    os.environ["CHARMEM_DATA_DIR"] = tempfile.mkdtemp(prefix="charmem-tests-")
+    atexit.register(shutil.rmtree, os.environ["CHARMEM_DATA_DIR"], ignore_errors=True)
 
 from charmem_site.settings import *
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-STATIC_ROOT.mkdir(exist_ok=True)
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
