@@ -1,7 +1,8 @@
 """How much waits to be read, for pages that ask often: only chats that changed are counted again.
 
 The exact count is kept with the watermark (branches, deletions). A chat that was never read, or that changed since,
-is counted below its watermark, and that count is remembered in this process.
+is counted below its watermark, and that count is remembered in this process. What a branch shares with its parent is
+counted with the parent: it is read once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, F, IntegerField, OuterRef, Q, Subquery
+from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce, Length
 
 from accounts.models import User
@@ -45,10 +46,10 @@ def unread_by_chat(user: User, character: Character | None = None) -> dict[UUID,
     rows = rows.filter(character__gone_at=None, tavern__unlinked_at=None)
     if character is not None:
         rows = rows.filter(character=character)
-    chats = list(rows.values_list("pk", "character", "version"))
-    counts = _counts(user, [(pk, version) for pk, _owner, version in chats])
+    chats = list(rows.annotate(shared=_shared("")).values_list("pk", "version", "shared", "character"))
+    counts = _counts(user, [(pk, version, shared) for pk, version, shared, _owner in chats])
     each = _usual_letters(user) if any(counts.values()) else 0
-    return {pk: Unread(counts[pk], counts[pk] * each, 1, owner) for pk, owner, _version in chats if counts.get(pk)}
+    return {pk: Unread(counts[pk], counts[pk] * each, 1, owner) for pk, _v, _s, owner in chats if counts.get(pk)}
 
 
 def unread_by_character(user: User) -> dict[UUID, Unread]:
@@ -62,20 +63,27 @@ def unread_by_character(user: User) -> dict[UUID, Unread]:
     return found
 
 
-def _counts(user: User, chats: list[tuple[UUID, int]]) -> dict[UUID, int]:
+def _shared(chat: str) -> Case:
+    """The last message number that a chat has in common with a parent that is still there; -1 without one."""
+    here = {f"{chat}parent__isnull": False, f"{chat}parent__gone_at": None}
+    return Case(When(**here, then=Coalesce(F(f"{chat}fork_index"), -1)), default=-1, output_field=IntegerField())
+
+
+def _counts(user: User, chats: list[tuple[UUID, int, int]]) -> dict[UUID, int]:
     rows = Watermark.objects.for_user(user).filter(character=F("chat__character"))
     marks = {row[0]: row[1:] for row in rows.values_list("chat", "index", "waiting", "counted_version")}
     counts: dict[UUID, int] = {}
     missing: dict[UUID, tuple[int, int]] = {}
-    for pk, version in chats:
+    for pk, version, shared in chats:
         index, waiting, counted = marks.get(pk, (-1, 0, -1))
+        begin = max(index, shared)
         known = _remembered.get(pk)
         if counted == version:
             counts[pk] = waiting
-        elif known is not None and known[:2] == (version, index):
+        elif known is not None and known[:2] == (version, begin):
             counts[pk] = known[2]
         else:
-            missing[pk] = (version, index)
+            missing[pk] = (version, begin)
     for pk, count in _counted(user, list(missing)):
         counts[pk] = count
         _remember(pk, (*missing[pk], count))
@@ -89,8 +97,10 @@ def _counted(user: User, chats: list[UUID]) -> Iterator[tuple[UUID, int]]:
         batch = chats[start : start + BATCH]
         rows = Message.objects.for_user(user).filter(chat__in=batch)
         rows = rows.filter(Q(role__in=READ_BY_MODEL) | Q(role=Message.Role.SYSTEM) & ~Q(name=""))
-        unread = rows.annotate(read_to=Coalesce(Subquery(read_to, output_field=IntegerField()), -1))
-        unread = unread.filter(index__gt=F("read_to")).order_by()
+        unread = rows.annotate(
+            read_to=Coalesce(Subquery(read_to, output_field=IntegerField()), -1), shared=_shared("chat__")
+        )
+        unread = unread.filter(index__gt=F("read_to")).filter(index__gt=F("shared")).order_by()
         found = dict(unread.values_list("chat").annotate(n=Count("pk")))
         yield from ((pk, found.get(pk, 0)) for pk in batch)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import User
 from memories import unread
@@ -64,3 +65,13 @@ def test_nothing_of_somebody_else_counts(alice: User, bob: User) -> None:
 )
 def test_sillytaverns_own_chat_names_read_as_dates(name: str, shown: str) -> None:
     assert chat_title(name) == shown
+
+
+def test_what_a_branch_shares_with_its_parent_is_counted_once(alice: User) -> None:
+    mira = make_character(make_tavern(alice), name="Mira")
+    parent = make_chat(mira, 6, name="Story")
+    branch = make_chat(mira, 8, name="Story - Branch #1", parent=parent, fork_index=3)
+    assert unread.unread_by_character(alice)[mira.pk].messages == 6 + 4
+    assert unread.unread_by_chat(alice, mira)[branch.pk].messages == 4
+    Chat.objects.for_user(alice).filter(pk=parent.pk).update(gone_at=timezone.now())
+    assert unread.unread_by_chat(alice, mira)[branch.pk].messages == 8

@@ -67,9 +67,9 @@ def test_a_sqlite_backup_restores_into_postgresql(tmp_path: Path) -> None:
 
 
 def counts(status: Any) -> Any:
-    """A status without times and anything else that differs between two moments."""
+    """A status without times, and without jobs: a restore stops those that waited."""
     if isinstance(status, dict):
-        return {key: counts(value) for key, value in status.items() if not isinstance(value, str)}
+        return {key: counts(value) for key, value in status.items() if not isinstance(value, str) and key != "jobs"}
     if isinstance(status, list):
         return [counts(value) for value in status]
     return status

@@ -36,7 +36,7 @@ url, threads, calls = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with unscoped("a test process"):
     if threads == 0:
         call_command("migrate", verbosity=0)
-        alice = User.objects.create_person("alice", "correct horse battery")
+        alice = User.objects.create_person("alice", "correct horse battery", role="admin")
         Connection.objects.create(owner=alice, name="Box", preset="local", base_url=url, model="m", max_parallel=3)
 
 def work():
