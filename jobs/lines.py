@@ -80,7 +80,9 @@ class Line:
     @property
     def next_chunk(self) -> int:
         """The number of the chunk a retry starts with, 0 when there is no telling."""
-        return self.job.step + 1 if self.job.step and self.job.total and not self.job.is_batch else 0
+        if not self.job.step or not self.job.total or self.job.is_batch or self.job.unit != "chunks":
+            return 0
+        return self.job.step + 1
 
     @property
     def left(self) -> float | None:
@@ -146,7 +148,10 @@ def _has_failed(line: Line) -> str:
     job = line.job
     if not job.total or job.is_batch:
         return job.error
-    where = _("Failed at chunk %(n)d of %(total)d.") % {"n": min(job.step + 1, job.total), "total": job.total}
+    if job.unit == "chunks":
+        where = _("Failed at chunk %(n)d of %(total)d.") % {"n": min(job.step + 1, job.total), "total": job.total}
+    else:
+        where = _("Failed after %(so_far)s.") % {"so_far": job.so_far}
     return f"{where} {job.error}"
 
 
@@ -157,7 +162,7 @@ def _was_stopped(line: Line) -> str:
 def _so_far(job: Job) -> str:
     if not job.total:
         return ""
-    return _("%(step)d of %(total)d chunks done.") % {"step": job.step, "total": job.total}
+    return _("%(so_far)s done.") % {"so_far": job.so_far}
 
 
 def _clock(moment: datetime) -> str:

@@ -21,6 +21,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.ownership import OwnedModel, ScopedModel
+from accounts.wording import number
+from jobs.registry import kinds
+
+OF_TOTAL = {
+    "chunks": _("of %(total)s chunks"),
+    "messages": _("of %(total)s messages"),
+    "files": _("of %(total)s files"),
+}
 
 
 class Job(OwnedModel):
@@ -92,6 +100,22 @@ class Job(OwnedModel):
     @property
     def is_active(self) -> bool:
         return self.state in self.ACTIVE
+
+    @property
+    def unit(self) -> str:
+        """What `step` and `total` count; the parts of a batch may count different things, its sum says chunks."""
+        kind = kinds.get(self.kind)
+        return kind.unit if kind else "chunks"
+
+    @property
+    def of_total(self) -> str:
+        """“of 38 messages”, beside the number of those that are done."""
+        return str(OF_TOTAL[self.unit]) % {"total": number(self.total)}
+
+    @property
+    def so_far(self) -> str:
+        """“18 of 38 messages”."""
+        return f"{number(self.step)} {self.of_total}"
 
 
 class JobEvent(ScopedModel):

@@ -152,9 +152,9 @@ class JobPage(LivePage):
 
     @cached_property
     def strip(self) -> list[dict[str, Any]]:
-        """One bar for each chunk: kept, failed, or not started; empty when there are too many to see."""
+        """One bar for each chunk: kept, failed, or not started; empty when there are too many, or no chunks counted."""
         job = self.job
-        if not 1 < job.total <= STRIP_CHUNKS or job.is_batch:
+        if not 1 < job.total <= STRIP_CHUNKS or job.is_batch or job.unit != "chunks":
             return []
         width = STRIP_WIDTH / job.total
         return [

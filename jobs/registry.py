@@ -18,13 +18,15 @@ class JobKind:
     """One kind of job.
 
     `run` does one chunk of work and says whether there is more (jobs/run.py); `title` is shown to people;
-    `page` gives the address of what the job is about, or "" when there is none.
+    `page` gives the address of what the job is about, or "" when there is none; `unit` is what its `step` and `total`
+    count: "chunks", "messages" or "files".
     """
 
     kind: str
     title: str
     run: Callable[[JobRun], Outcome]
     page: Callable[[Job], str] = lambda job: ""
+    unit: str = "chunks"
 
 
 @dataclass(frozen=True)

@@ -124,4 +124,4 @@ def page_of(job: Job) -> str:
 
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(kind=KIND, title=_("Extract memories"), run=run, page=page_of)
+    return JobKind(kind=KIND, title=_("Extract memories"), run=run, page=page_of, unit="messages")

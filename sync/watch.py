@@ -98,7 +98,7 @@ def _page(job: Job) -> str:
     return reverse("sync:settings")
 
 
-FIRST_IMPORT = JobKind(KIND, _("Read a SillyTavern folder"), _run, _page)
+FIRST_IMPORT = JobKind(KIND, _("Read a SillyTavern folder"), _run, _page, "files")
 
 
 @contextmanager

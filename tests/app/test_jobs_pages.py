@@ -23,6 +23,7 @@ from jobs.drain import run_until_idle
 from jobs.enqueue import enqueue
 from jobs.lease import claim
 from jobs.models import Job, JobEvent
+from jobs.run import Outcome
 from tests.support.kinds import forget_test_kinds, use_test_kinds
 
 pytestmark = pytest.mark.django_db
@@ -344,3 +345,20 @@ def test_what_the_dashboard_asks(alice: User, bob: User) -> None:
     assert list(queries.failed_since(alice, timezone.now() - timedelta(hours=1))) == [failed]
     assert list(queries.failed_since(alice, timezone.now() + timedelta(hours=1))) == []
     assert queries.recent(alice, 2) == [waiting, failed]
+
+
+def test_a_job_that_counts_something_else_than_chunks_says_so(
+    alice: User, alice_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = registry.JobKind("reading", "Read", lambda run: Outcome(), unit="messages")
+    monkeypatch.setitem(registry.kinds, "reading", kind)
+    job = Job.objects.create(owner=alice, kind="reading", state=Job.State.RUNNING, step=18, total=38)
+    assert "18 of 38 messages" in part(soup(alice_client.get(f"/jobs/{job.pk}/")), "#job-now").text
+    assert " ".join(part(soup(alice_client.get("/jobs/")), f"#bar-{job.pk} .running-now").text.split()) == (
+        "18 of 38 messages"
+    )
+    how = {"state": Job.State.FAILED, "error": "It said no.", "finished_at": timezone.now()}
+    failed = Job.objects.create(owner=alice, kind="reading", step=18, total=38, **how)
+    page = soup(alice_client.get(f"/jobs/{failed.pk}/"))
+    assert "chunk" not in part(page, "main").text
+    assert "Failed after 18 of 38 messages. It said no." in soup(alice_client.get("/jobs/")).get_text()
