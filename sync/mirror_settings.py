@@ -24,6 +24,7 @@ KEPT_FIELDS = [
     "personas",
     "persona_name",
     "global_lorebooks",
+    "character_lorebooks",
     "server_urls",
     "disabled_extensions",
 ]
@@ -49,6 +50,7 @@ def mirror_settings(one: Pass) -> bool:
     tavern.version, tavern.persona_name = settings.version, settings.persona_name
     tavern.personas, tavern.vectors = settings.personas, settings.vectors
     tavern.global_lorebooks, tavern.server_urls = settings.global_lorebooks, settings.server_urls
+    tavern.character_lorebooks = settings.character_lorebooks
     tavern.disabled_extensions = settings.disabled_extensions
     tavern.save(update_fields=KEPT_FIELDS)
     one.issues.put(PATH, [])

@@ -62,6 +62,7 @@ class Tavern(OwnedModel):
     personas = models.JSONField(default=dict, blank=True)
     persona_name = models.CharField(max_length=200, blank=True)
     global_lorebooks = models.JSONField(default=list, blank=True)
+    character_lorebooks = models.JSONField(default=dict, blank=True)  # avatar without .png: further bound books
     server_urls = models.JSONField(default=dict, blank=True)
     disabled_extensions = models.JSONField(default=list, blank=True)
 

@@ -58,6 +58,19 @@ def test_the_fixture_comes_in(folder: StFolder) -> None:
     assert {name for _book, name in books} == {None, "Mara Veldt", "Żółta Ćma 蛾子"}
 
 
+def test_bound_lorebooks_are_known_from_card_and_settings(folder: StFolder) -> None:
+    mara = folder.tavern.characters.get(avatar="Mara Veldt.png")
+    assert (mara.bound_lorebook, folder.tavern.character_lorebooks) == ("Saltmere Harbour", {})
+
+    def bind(settings: dict[str, Any]) -> None:
+        settings["world_info_settings"]["world_info"]["charLore"] = [{"name": "Mara Veldt", "extraBooks": ["Tides"]}]
+
+    folder.settings(bind)
+    folder.look()
+    folder.tavern.refresh_from_db()
+    assert folder.tavern.character_lorebooks == {"Mara Veldt": ["Tides"]}
+
+
 def test_messages_have_sillytaverns_numbers_the_chosen_swipe_and_hidden_marks(folder: StFolder) -> None:
     rows = list(folder.chat().messages.order_by("index"))
     written = folder.lines()[1:]
