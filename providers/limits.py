@@ -2,43 +2,94 @@
 
 A call draws a ticket. Tickets without a number wait in line; the first in line take the free numbers (a unique
 constraint settles races). A ticket must be renewed every few seconds, so whatever died by kill -9 frees its place.
+
+The callers of one process stand in a line of their own, and only the first of them stands in the common one. A place
+that is given back goes straight to the next of them, without a word to the database, but only for a few seconds:
+then it goes back to the common line, so that no process keeps the places from the others.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+import uuid
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from providers.models import CallSlot, Connection
+from providers.models import Connection
 from providers.transport import TransportError
 
 LIFETIME = timedelta(seconds=20)
 RENEWAL_SECONDS = 5.0
 POLL_SECONDS = 0.1
-_released = threading.Condition()
+KEEP_SECONDS = 5.0
 
 Tick = Callable[[], bool]
+
+
+class _Ticket:
+    """A row in the common line; with a number it is a place."""
+
+    def __init__(self, connection: Connection) -> None:
+        row = connection.slots.create(expires_at=timezone.now() + LIFETIME)
+        self.pk = row.pk
+        self.connection = connection
+        self.drawn_at = self.renewed_at = time.monotonic()
+
+    @property
+    def may_be_passed_on(self) -> bool:
+        return time.monotonic() - self.drawn_at < KEEP_SECONDS
+
+    def renew(self) -> None:
+        """Keep it alive, when that is due."""
+        if time.monotonic() - self.renewed_at > RENEWAL_SECONDS:
+            self.renewed_at = time.monotonic()
+            self.connection.slots.filter(pk=self.pk).update(expires_at=timezone.now() + LIFETIME)
+
+    def discard(self) -> None:
+        self.connection.slots.filter(pk=self.pk).delete()
+
+
+@dataclass(eq=False)
+class _Caller:
+    """One thread that wants a place."""
+
+    place: _Ticket | None = None
+    woken: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(eq=False)
+class _Line:
+    """The callers of one connection in this process, and the ticket with which their first one waits."""
+
+    callers: deque[_Caller] = field(default_factory=deque)
+    ticket: _Ticket | None = None
+
+
+_lock = threading.Lock()  # for all lines; never held while the database is asked
+_lines: defaultdict[uuid.UUID, _Line] = defaultdict(_Line)
 
 
 @contextmanager
 def slot(connection: Connection, stop: Tick | None = None) -> Iterator[Tick]:
     """Wait for a free place and hold it. Yields a question to ask a few times a second while working: it renews the
     ticket and says whether to stop. Raises TransportError("stopped") when stopped in line."""
-    ticket = connection.slots.create(expires_at=timezone.now() + LIFETIME)
-    tick = _ticker(ticket, stop)
+    place = _wait(connection, stop)
+
+    def tick() -> bool:
+        place.renew()
+        return stop is not None and stop()
+
     try:
-        _wait_for_number(connection, ticket, tick)
         yield tick
     finally:
-        connection.slots.filter(pk=ticket.pk).delete()
-        with _released:
-            _released.notify_all()
+        _give_back(_lines[connection.pk], place)
 
 
 def in_flight(connection: Connection) -> int:
@@ -46,40 +97,101 @@ def in_flight(connection: Connection) -> int:
     return connection.slots.filter(number__isnull=False, expires_at__gt=timezone.now()).count()
 
 
-def _ticker(ticket: CallSlot, stop: Tick | None) -> Tick:
-    renewed_at = time.monotonic()
-
-    def tick() -> bool:
-        nonlocal renewed_at
-        if time.monotonic() - renewed_at > RENEWAL_SECONDS:
-            renewed_at = time.monotonic()
-            ticket.connection.slots.filter(pk=ticket.pk).update(expires_at=timezone.now() + LIFETIME)
-        return stop is not None and stop()
-
-    return tick
-
-
-def _wait_for_number(connection: Connection, ticket: CallSlot, tick: Tick) -> None:
-    while not _take_number(connection, ticket):
-        if tick():
-            raise TransportError("stopped", "Stopped.")
-        with _released:
-            _released.wait(POLL_SECONDS)
+def _wait(connection: Connection, stop: Tick | None) -> _Ticket:
+    caller = _Caller()
+    with _lock:
+        line = _lines[connection.pk]
+        line.callers.append(caller)
+    try:
+        while caller.place is None and not _ask_as_first(line, caller, connection):
+            if stop is not None and stop():
+                raise TransportError("stopped", "Stopped.")
+            caller.woken.wait(POLL_SECONDS)
+            caller.woken.clear()
+    except BaseException:
+        _leave(line, caller)
+        raise
+    assert caller.place is not None  # noqa: S101  for the type checker
+    return caller.place
 
 
-def _take_number(connection: Connection, ticket: CallSlot) -> bool:
-    now = timezone.now()
-    rows = list(connection.slots.values_list("pk", "number", "expires_at"))
+def _ask_as_first(line: _Line, caller: _Caller, connection: Connection) -> bool:
+    """Ask for a number in the common line, if this caller is the first here; True when it has a place afterwards."""
+    with _lock:
+        if not line.callers or line.callers[0] is not caller:
+            return caller.place is not None
+        ticket, line.ticket = line.ticket, None
+    ticket = ticket or _Ticket(connection)
+    try:
+        ticket.renew()
+        has_number = _take_number(ticket)
+    except BaseException:
+        line.ticket = ticket
+        raise
+    spare = None
+    with _lock:
+        is_served = caller.place is not None  # somebody passed a place on meanwhile
+        if has_number and not is_served:
+            line.callers.remove(caller)
+            caller.place = ticket
+        elif not has_number:
+            spare, line.ticket = line.ticket, ticket
+    if has_number and is_served:
+        _give_back(line, ticket)
+    _discard_unused(line, spare)
+    return is_served or has_number
+
+
+def _give_back(line: _Line, place: _Ticket) -> None:
+    """Pass a place on to the next caller of this process, or give it back to everybody."""
+    with _lock:
+        heir = line.callers.popleft() if line.callers and place.may_be_passed_on else None
+        if heir is not None:
+            heir.place = place
+    if heir is None:
+        place.discard()
+    _discard_unused(line)
+    with _lock:
+        woken = heir or next(iter(line.callers), None)
+    if woken is not None:
+        woken.woken.set()
+
+
+def _leave(line: _Line, caller: _Caller) -> None:
+    """A caller goes away without having called."""
+    with _lock:
+        if caller in line.callers:
+            line.callers.remove(caller)
+    if caller.place is not None:
+        _give_back(line, caller.place)
+    _discard_unused(line)
+
+
+def _discard_unused(line: _Line, spare: _Ticket | None = None) -> None:
+    """Where nobody waits any more, no ticket stays in the common line; neither does a second one."""
+    unused = [spare]
+    with _lock:
+        if not line.callers:
+            unused.append(line.ticket)
+            line.ticket = None
+    for ticket in unused:
+        if ticket is not None:
+            ticket.discard()
+
+
+def _take_number(ticket: _Ticket) -> bool:
+    slots, now = ticket.connection.slots, timezone.now()
+    rows = list(slots.values_list("pk", "number", "expires_at"))
     expired = [pk for pk, _number, expires_at in rows if expires_at < now and pk != ticket.pk]
     if expired:
-        connection.slots.filter(pk__in=expired, expires_at__lt=now).delete()
+        slots.filter(pk__in=expired, expires_at__lt=now).delete()
     taken = {number for pk, number, _at in rows if number is not None and pk not in expired}
     ahead = sum(1 for pk, number, _at in rows if number is None and pk < ticket.pk and pk not in expired)
-    free = [number for number in range(max(1, connection.max_parallel)) if number not in taken]
+    free = [number for number in range(max(1, ticket.connection.max_parallel)) if number not in taken]
     if ahead >= len(free):
         return False
     try:
         with transaction.atomic():
-            return bool(connection.slots.filter(pk=ticket.pk).update(number=free[ahead]))
+            return bool(slots.filter(pk=ticket.pk).update(number=free[ahead]))
     except IntegrityError:
         return False
