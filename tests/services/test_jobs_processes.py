@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
-from typing import Any
 
 import psutil
 import pytest
 
-from tests.support.processes import ROOT, Running, is_gone, part
+from tests.support.processes import Running, is_gone, part, python, rows
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.valkey]
@@ -57,30 +52,6 @@ with unscoped("a test lets every lease run out"):
     Job.objects.filter(state="running").update(lease_until=timezone.now() - timedelta(seconds=1))
 reap()
 """
-
-
-def python(house: Running, code: str, *arguments: object) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=ROOT,
-        env=house.environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def rows(house: Running, query: str) -> list[tuple[Any, ...]]:
-    """Read the database as it is, without Django."""
-    if url := house.extra.get("CHARMEM_DATABASE_URL"):
-        import psycopg
-
-        with psycopg.connect(url) as connection:
-            return connection.execute(query).fetchall()
-    with closing(sqlite3.connect(house.data_dir / "charmem.sqlite3", timeout=20)) as connection:
-        return connection.execute(query).fetchall()
 
 
 def states(house: Running) -> Counter[str]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.support import compose
-from tests.support.processes import ROOT, Running, family, is_gone
+from tests.support.processes import Running, family, is_gone, python
 from tests.support.waiting import wait_until
 
 ENQUEUE = """
@@ -26,20 +23,6 @@ from jobs.models import Job, JobEvent
 with unscoped("a test counts"):
     print(Job.objects.filter(state="done").count(), JobEvent.objects.filter(level="effect").count())
 """
-
-
-def _python(house: Running, code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=house.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 @pytest.fixture
@@ -63,11 +46,11 @@ def composed(house: Running, postgres_url: str, valkey_url: str) -> Running:
 @pytest.mark.postgres
 @pytest.mark.valkey
 def test_two_workers_do_twenty_jobs_once_each(composed: Running) -> None:
-    _python(composed, ENQUEUE)
+    python(composed, ENQUEUE)
 
-    wait_until(lambda: _python(composed, RESULTS).startswith("20 "), 40, every=0.5)
+    wait_until(lambda: python(composed, RESULTS).startswith("20 "), 40, every=0.5)
 
-    assert _python(composed, RESULTS) == "20 40"
+    assert python(composed, RESULTS) == "20 40"
 
 
 @pytest.mark.postgres

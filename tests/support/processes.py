@@ -5,12 +5,14 @@ from __future__ import annotations
 import http.client
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -101,6 +103,32 @@ class Running:
                 with suppress(psutil.NoSuchProcess):
                     one.kill()
             process.wait(10)
+
+
+def python(house: Running, code: str, *arguments: object) -> str:
+    """Run Python code as the installation would; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        env={"DJANGO_SETTINGS_MODULE": "charmem_site.settings"} | house.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def rows(house: Running, query: str) -> list[tuple[Any, ...]]:
+    """Read the database as it is, without Django."""
+    if url := house.extra.get("CHARMEM_DATABASE_URL"):
+        import psycopg
+
+        with psycopg.connect(url) as connection:
+            return connection.execute(query).fetchall()
+    with closing(sqlite3.connect(house.data_dir / "charmem.sqlite3", timeout=20)) as connection:
+        return connection.execute(query).fetchall()
 
 
 def family(pid: int) -> list[psutil.Process]:
