@@ -41,6 +41,7 @@ class Tile:
     last_chat_at: datetime | None = None
     health: Word = Word("off", "")
     price: Decimal | None = None
+    unverified: int = 0
 
     @property
     def needs_attention(self) -> bool:
@@ -71,8 +72,8 @@ def total_unread(parts: Iterable[Unread]) -> Unread:
     return whole
 
 
-def memory_counts(user: User) -> dict[UUID, tuple[int, int, datetime | None]]:
-    """(memories without topic tags, blocks, newest) by character."""
+def memory_counts(user: User) -> dict[UUID, tuple[int, int, datetime | None, int]]:
+    """(memories without topic tags, blocks, newest, unverified memories) by character."""
     rows = (
         MemoryBlock.objects.for_user(user)
         .order_by()
@@ -81,9 +82,10 @@ def memory_counts(user: User) -> dict[UUID, tuple[int, int, datetime | None]]:
             bullets=Count("memories", filter=Q(memories__is_topic=False)),
             n=Count("pk", distinct=True),
             newest=Max("created_at"),
+            doubtful=Count("memories", filter=Q(memories__is_topic=False, memories__is_unverified=True)),
         )
     )
-    return {row["file__character"]: (row["bullets"], row["n"], row["newest"]) for row in rows}
+    return {row["file__character"]: (row["bullets"], row["n"], row["newest"], row["doubtful"]) for row in rows}
 
 
 def reading_now(user: User) -> set[str]:
@@ -130,15 +132,15 @@ def tiles(user: User) -> list[Tile]:
 def _tile(
     row: Character,
     unread: dict[UUID, Unread],
-    counts: dict[UUID, tuple[int, int, datetime | None]],
+    counts: dict[UUID, tuple[int, int, datetime | None, int]],
     running: set[str],
     file: MemoryFile | None,
 ) -> Tile:
-    memories, blocks, newest = counts.get(row.pk, (0, 0, None))
+    memories, blocks, newest, doubtful = counts.get(row.pk, (0, 0, None, 0))
     is_running = any(str(row.pk) in subject for subject in running)
     health = Word("live", _("extracting")) if is_running else health_word(file, row.tavern)
     last_chat_at = getattr(row, "last_chat_at", None)
-    return Tile(row, memories, blocks, unread.get(row.pk, Unread()), newest, last_chat_at, health)
+    return Tile(row, memories, blocks, unread.get(row.pk, Unread()), newest, last_chat_at, health, unverified=doubtful)
 
 
 def memories_of(user: User, character: Character) -> QuerySet[Memory]:

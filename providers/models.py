@@ -99,6 +99,14 @@ class ModelListing(ScopedModel):
         return f"models of {self.connection_id}"
 
 
+PURPOSES = {"extraction": _("Extraction"), "test": _("Connection test")}
+
+
+def purpose_name(purpose: str) -> str:
+    """The stored word for what a call was for, as people read it."""
+    return str(PURPOSES.get(purpose, purpose))
+
+
 class Call(OwnedModel):
     """Ledger row of one model call: purpose, subject, tokens, money, time, how it ended. Never any text."""
 
@@ -126,3 +134,8 @@ class Call(OwnedModel):
 
     def __str__(self) -> str:
         return f"{self.purpose} call {self.id}"
+
+    @property
+    def purpose_name(self) -> str:
+        """What the call was for, in words."""
+        return purpose_name(self.purpose)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -20,7 +20,7 @@ from providers import connecting, local_model, queries
 from providers.catalogue import PRESETS, Preset
 from providers.forms import ConnectionForm
 from providers.ledger import UNFINISHED
-from providers.models import Call, Connection
+from providers.models import Call, Connection, purpose_name
 from providers.queries import Share
 
 MOST_LISTED = 1000
@@ -133,7 +133,8 @@ class SpendingPage:
     month: queries.Spending
     days: list[Share]
     bars: list[Bar]
-    most: int
+    most: Decimal | int
+    in_money: bool
     by_purpose: list[tuple[Share, str]]
     by_connection: list[tuple[Share, str]]
     failed_url: str
@@ -143,14 +144,19 @@ def spending_page(user: User) -> SpendingPage:
     """Sums of today and the last 30 days."""
     since = queries.start_of_today() - timedelta(days=29)
     days = queries.by_day(user, 30)
-    most = max((day.calls for day in days), default=0)
+    in_money = any(day.cost for day in days)
+    amounts = [(day.cost or 0) if in_money else day.calls for day in days]
     return SpendingPage(
         today=queries.spending(user, queries.start_of_today()),
         month=queries.spending(user, since),
         days=days,
-        bars=_bars(days, most),
-        most=most,
-        by_purpose=[(share, _calls_url(purpose=share.label)) for share in queries.by_purpose(user, since)],
+        bars=_bars(amounts),
+        most=max(amounts),
+        in_money=in_money,
+        by_purpose=[
+            (replace(share, label=purpose_name(share.label)), _calls_url(purpose=share.label))
+            for share in queries.by_purpose(user, since)
+        ],
         by_connection=[(share, _calls_url(connection=share.label)) for share in queries.by_connection(user, since)],
         failed_url=_calls_url(failed="1"),
     )
@@ -161,7 +167,7 @@ def filtered_calls(user: User, asked: Mapping[str, str]) -> tuple[QuerySet[Call]
     rows = queries.calls(user)
     said = ""
     if asked.get("purpose"):
-        rows, said = rows.filter(purpose=asked["purpose"]), asked["purpose"]
+        rows, said = rows.filter(purpose=asked["purpose"]), purpose_name(asked["purpose"])
     if asked.get("connection"):
         rows, said = rows.filter(connection_name=asked["connection"]), asked["connection"]
     if asked.get("failed"):
@@ -183,12 +189,12 @@ def _calls_url(**query: str) -> str:
     return f"{reverse('providers:calls')}?{urlencode(query)}"
 
 
-def _bars(days: list[Share], most: int) -> list[Bar]:
+def _bars(amounts: Sequence[Decimal | int]) -> list[Bar]:
     """Heights of at least two units, so that a day with one call is seen beside one with a thousand."""
-    step = 1000 / max(1, len(days))
+    step, most = 1000 / max(1, len(amounts)), max(amounts)
     found = []
-    for index, day in enumerate(days):
-        if day.calls:
-            height = max(2.0, round(CHART_HEIGHT * day.calls / most, 1))
+    for index, amount in enumerate(amounts):
+        if amount:
+            height = max(2.0, round(float(CHART_HEIGHT * amount / most), 1))
             found.append(Bar(round(index * step + 3, 1), round(CHART_HEIGHT - height, 1), height))
     return found

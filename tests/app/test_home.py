@@ -101,6 +101,9 @@ def test_money_jobs_and_backup_stand_in_one_line(
     page = soup(alice_client.get("/"))
     assert facts(page)["Spent today"] == "14.6 ¢ 1 call"
     assert facts(page)["Running"] == "1 job 1 waits"
+    numbers = {words(a): a["href"] for a in page.select("#pulse a")}
+    assert (numbers["1 waits"], numbers["2 chats"]) == ("/jobs/#wait", "/characters/?sort=chat")
+    assert words(soup(alice_client.get(numbers["1 call"])).h1).startswith("1 call")
     settings.DATA_DIR = tmp_path
     assert facts(soup(alice_client.get("/")))["Last backup"] == "no backup yet"
     (tmp_path / "backups").mkdir()

@@ -70,9 +70,16 @@ def test_the_spending_page_adds_up(alice: User, bob: User, alice_client: Client)
     assert len(days) == 30 and days[-1].calls == 4 and days[0].calls == 0
     page = words(alice_client.get("/settings/spending/").content)
     assert "0.6 ¢ in 30 days, 0.6 ¢ today" in page and "1 call failed." in page and "9.99" not in page
+    assert "Money by day at most 0.6 ¢ a day" in page and "Connection test 1" in page
     failed = words(alice_client.get("/settings/spending/calls/?failed=1").content)
     assert "1 call: failed" in failed and "key 401" in failed
     assert "5 calls" in words(alice_client.get("/settings/spending/calls/?day=nonsense").content)
+
+
+def test_where_nothing_costs_money_the_days_show_calls(alice: User, alice_client: Client) -> None:
+    make_call(alice, cost="0")
+    make_call(alice, cost=None)
+    assert "Calls by day at most 2 a day" in words(alice_client.get("/settings/spending/").content)
 
 
 def total_since() -> datetime:
