@@ -19,7 +19,7 @@ from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
 from memories import extraction_chunk, memory_file, queries, watermark, write_back
 from memories.models import ExtractedChunk
-from memories.queries import Reading, Waiting
+from memories.queries import Stretch, Waiting
 from providers.queries import default_connection
 from sync.models import Character, Chat
 
@@ -73,26 +73,22 @@ def _widen(user: User, job: Job, only: list[str] | None) -> bool:
 
 def run(run: JobRun) -> Outcome:
     """One chunk of the job: the first unread stretch of the first chat that has one."""
-    rows = Character.objects.select_related("tavern__owner").filter(pk=run.params["character"])
-    character = rows.first()
+    character = Character.objects.select_related("tavern").filter(pk=run.params["character"]).order_by().first()
     if character is None:
         raise JobFailed(_("This character is no longer in CharMem. Nothing was read."), retry=False)
-    reading = _next_reading(run, character)
-    if reading is None:
+    character.tavern.owner = run.owner
+    stretch = _next_stretch(run, character)
+    if stretch is None:
         _write_back(character)
         return done(_result(run))
-    extraction_chunk.read_chunk(run, reading, character)
+    extraction_chunk.read_chunk(run, stretch, character)
     return MORE
 
 
-def _next_reading(run: JobRun, character: Character) -> Reading | None:
-    """The first chat with something unread; chats that hold only silent messages are settled on the way."""
-    for one in queries.waiting(run.owner, character, run.params.get("chats")):
-        reading = queries.reading_of(run.owner, one.chat, character)
-        if reading.waiting:
-            return reading
-        watermark.remember(run.owner, reading, character)
-    return None
+def _next_stretch(run: JobRun, character: Character) -> Stretch | None:
+    """Of the first chat with something unread."""
+    chats = queries.each_waiting(run.owner, character, run.params.get("chats"))
+    return next(filter(None, (watermark.next_stretch(run.owner, one, character) for one in chats)), None)
 
 
 def _write_back(character: Character) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from django.db import IntegrityError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -23,7 +24,7 @@ from memories.local_time import local_now
 from memories.memory_file import change, facts_of, file_for
 from memories.models import ExtractedChunk, Memory, MemoryBlock, MemoryFile
 from memories.names import SourceWords
-from memories.queries import Reading
+from memories.queries import WINDOW, Stretch
 from memories.reading import Mark, chunk_key
 from memories.similarity import find_duplicate_normalised, normalise
 from memories.transcript import Chunk, next_chunk
@@ -34,6 +35,7 @@ from sync.models import Character
 
 Fact = tuple[uuid.UUID, str]  # a known memory: id and text
 SMALLEST = 100  # tokens of messages below which halving makes no sense any more
+SPARE = 8  # messages loaded beyond those that one call reads: some are silent
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Work:
     """Everything that one chunk needs. `size` counts tokens as the connection's model does."""
 
     run: JobRun
-    reading: Reading
+    stretch: Stretch
     character: Character
     connection: Connection
     answer_tokens: int
@@ -64,9 +66,9 @@ class Findings:
         return sum(not is_topic(one.text) for block in self.blocks for one in block)
 
 
-def read_chunk(run: JobRun, reading: Reading, character: Character) -> None:
-    """Read the first unread stretch of a chat; smaller pieces when the model's window is too small for it."""
-    work = _plan(run, reading, character)
+def read_chunk(run: JobRun, stretch: Stretch, character: Character) -> None:
+    """Read the beginning of a stretch; smaller pieces when the model's window is too small for it."""
+    work = _plan(run, stretch, character)
     while True:
         chunk = _cut(work)
         if not chunk.lines:
@@ -77,7 +79,7 @@ def read_chunk(run: JobRun, reading: Reading, character: Character) -> None:
             work = _smaller(work)
 
 
-def _plan(run: JobRun, reading: Reading, character: Character) -> Work:
+def _plan(run: JobRun, stretch: Stretch, character: Character) -> Work:
     connection = default_connection(run.owner)
     if connection is None:
         raise JobFailed(
@@ -94,7 +96,7 @@ def _plan(run: JobRun, reading: Reading, character: Character) -> Work:
     halvings = int(run.params.get("halvings", 0))
     return Work(
         run=run,
-        reading=reading,
+        stretch=stretch,
         character=character,
         connection=connection,
         answer_tokens=answer,
@@ -105,18 +107,23 @@ def _plan(run: JobRun, reading: Reading, character: Character) -> Work:
 
 
 def _cut(work: Work) -> Chunk:
-    stretch = work.reading.first_stretch
-    entries = queries.entries_at(work.run.owner, work.reading, stretch)
-    chunk = next_chunk(
-        entries,
-        range(len(entries)),
-        max_messages=work.per_call,
-        max_tokens=work.sizes.messages,
-        measure=work.size,
-    )
-    if chunk is None:
-        raise JobFailed(_("The chat changed while it was read. Nothing was lost; press Retry."), error_type="changed")
-    return chunk
+    count = min(WINDOW, work.per_call + SPARE)
+    while True:
+        entries = queries.first_entries(work.stretch, count)
+        chunk = next_chunk(
+            entries,
+            range(len(entries)),
+            max_messages=work.per_call,
+            max_tokens=work.sizes.messages,
+            measure=work.size,
+        )
+        if chunk is None:
+            text = _("The chat changed while it was read. Nothing was lost; press Retry.")
+            raise JobFailed(text, error_type="changed")
+        has_more = len(entries) == count < WINDOW
+        if len(chunk.entries) < len(entries) or not has_more:
+            return chunk
+        count = min(WINDOW, 2 * count)
 
 
 def _smaller(work: Work) -> Work:
@@ -129,7 +136,7 @@ def _smaller(work: Work) -> Work:
             error_type="context",
         )
     work.run.keep(halvings=halvings)
-    smaller = _plan(work.run, work.reading, work.character)
+    smaller = _plan(work.run, work.stretch, work.character)
     text = _("Too long for the model’s context window; now %(n)d messages at a time.")
     work.run.log(text % {"n": smaller.per_call}, "warn")
     return smaller
@@ -149,7 +156,7 @@ def _read(work: Work, chunk: Chunk) -> None:
     file = file_for(character)
     known = facts_of(file)
     prompt = _prompt(work, chunk, known)
-    read = ask(run, work.connection, prompt, answer_tokens=work.answer_tokens, subject=f"chat:{work.reading.chat.pk}")
+    read = ask(run, work.connection, prompt, answer_tokens=work.answer_tokens, subject=f"chat:{work.stretch.chat.pk}")
     findings = judge(read.answer, chunk, known, character)
     if _commit(work, file, chunk, findings, read, prompt):
         _tell(run, findings, numbers)
@@ -216,10 +223,18 @@ def _sources(chunk: Chunk, known: Sequence[Fact], character: Character) -> list[
 
 def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> bool:
     """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already."""
-    run, chat = work.run, work.reading.chat
+    try:
+        _write(work, file, chunk, findings, read, prompt)
+    except IntegrityError:
+        if not _is_written(work, chunk):
+            raise
+        return False
+    return True
+
+
+def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> None:
+    run, chat = work.run, work.stretch.chat
     with run.commit():
-        if _is_written(work, chunk):
-            return False
         reason = _("Extracted from “%(chat)s”, messages %(first)d to %(last)d") % {
             "chat": chat.name,
             "first": chunk.first_index,
@@ -230,7 +245,6 @@ def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read
                 _add_blocks(editor, work, chunk, findings, read, prompt)
         outcome = "memories" if findings.blocks else "nothing"
         _note_read(work, chunk, outcome, memories=findings.memories, call=read.completion.call)
-    return True
 
 
 def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> None:
@@ -238,11 +252,11 @@ def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, re
     present = _still_there(editor, findings)
     for block in findings.blocks:
         editor.add_block(
-            work.reading.chat.name,
+            work.stretch.chat.name,
             [replace(one, duplicate_of=one.duplicate_of if one.duplicate_of in present else None) for one in block],
             date=date,
             origin=MemoryBlock.Origin.EXTRACTED,
-            chat=work.reading.chat,
+            chat=work.stretch.chat,
             first_index=chunk.first_index,
             last_index=chunk.last_index,
             job=work.run.job,
@@ -271,7 +285,7 @@ def _note_read(work: Work, chunk: Chunk, outcome: str, **fields: object) -> None
     read = [Mark.of(one.identity, one.content, one.role, one.raw_date) for one in chunk.entries]
     watermark.record(
         run.owner,
-        work.reading,
+        work.stretch.chat,
         work.character,
         read,
         first=chunk.first_index,
@@ -281,8 +295,7 @@ def _note_read(work: Work, chunk: Chunk, outcome: str, **fields: object) -> None
         job=run.job,
         **fields,
     )
-    start = work.reading.fresh[0]
-    watermark.remember(run.owner, work.reading, work.character, range(start, start + len(chunk.entries)))
+    watermark.advance(run.owner, work.stretch, work.character, chunk.entries)
     step = run.job.step + len(chunk.lines)
     run.progress(step=step, total=max(run.job.total, step))
 
@@ -293,7 +306,7 @@ def _is_written(work: Work, chunk: Chunk) -> bool:
 
 def _key(work: Work, chunk: Chunk) -> str:
     identities = ((one.identity, one.content) for one in chunk.entries)
-    return chunk_key(str(work.reading.chat.pk), str(work.character.pk), identities)
+    return chunk_key(str(work.stretch.chat.pk), str(work.character.pk), identities)
 
 
 def _tell(run: JobRun, findings: Findings, numbers: dict[str, int]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 C = TypeVar("C", bound=Hashable)
+T = TypeVar("T")
 
 
 def shared_prefixes(chat: C, forks: Iterable[tuple[C, C | None, int | None]]) -> Mapping[C, int]:
@@ -29,3 +30,19 @@ def shared_prefixes(chat: C, forks: Iterable[tuple[C, C | None, int | None]]) ->
         reach[other] = shared
         ways += [(further, min(shared, fork)) for further, fork in near[other]]
     return reach
+
+
+def parents_first(rows: Sequence[T], key: Callable[[T], C], parent: Callable[[T], C | None]) -> list[T]:
+    """The rows in their order, but each behind its parent, as far as that is among them."""
+    present = {key(row): row for row in rows}
+    placed: dict[C, T] = {}
+    for row in rows:
+        way: dict[C, T] = {}
+        above: T | None = row
+        while above is not None and key(above) not in placed and key(above) not in way:
+            way[key(above)] = above
+            name = parent(above)
+            above = None if name is None else present.get(name)
+        for name, one in reversed(way.items()):
+            placed[name] = one
+    return list(placed.values())

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Count, F
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -80,6 +81,7 @@ def change(
     """
     with _unchanged_on_error(file), transaction.atomic():
         _claim(file, expected_version)
+        before = _changing(file)
         _ensure_revision_zero(file)
         editor = Editor(file)
         yield editor
@@ -87,7 +89,7 @@ def change(
             _write_revision(editor, reason=reason, author=author, job=job)
         else:
             file.version -= 1
-        _save(file)
+        _save(file, before)
         if editor.is_changed and writes_back:
             _update_data_bank(file)
 
@@ -100,10 +102,11 @@ def import_text(file: MemoryFile, text: str, *, reason: str, author: User | None
     """
     with transaction.atomic():
         _claim(file, None)
+        before = _changing(file)
         latest = file.revisions.select_related("text").first()
         if latest is not None and text in (revision_text(latest), render(file)):
             file.version -= 1
-            _save(file)
+            _save(file, before)
             return None
         if latest is None:
             form = sniff_format(text)
@@ -113,7 +116,7 @@ def import_text(file: MemoryFile, text: str, *, reason: str, author: User | None
         take_over(editor, text)
         revision = _write_revision(editor, reason=reason, author=author, text=text)
         file.written_version = file.version
-        _save(file)
+        _save(file, before)
     return revision
 
 
@@ -146,7 +149,7 @@ def revision_state(revision: Revision) -> dict[str, Any]:
 @contextmanager
 def _unchanged_on_error(file: MemoryFile) -> Iterator[None]:
     """When the transaction fails, the object in hand goes back to what the database still says."""
-    before = {name: getattr(file, name) for name in CHANGING}
+    before = _changing(file)
     try:
         yield
     except BaseException:
@@ -156,17 +159,29 @@ def _unchanged_on_error(file: MemoryFile) -> Iterator[None]:
 
 
 def _claim(file: MemoryFile, expected: int | None) -> None:
-    """Move the version by one, which also locks the row until the transaction ends, then read the row afresh."""
+    """Move the version by one, which also locks the row until the transaction ends. What else a change may touch is
+    read afresh, unless nobody changed the file since it was read."""
     rows = MemoryFile.objects.for_user(file.owner).filter(pk=file.pk)
+    step = {"version": F("version") + 1, "updated_at": timezone.now()}
+    if expected in (None, file.version) and rows.filter(version=file.version).update(**step):
+        file.version += 1
+        return
     if expected is not None:
         rows = rows.filter(version=expected)
-    if not rows.update(version=F("version") + 1):
+    if not rows.update(**step):
         raise VersionConflict(file)
     file.refresh_from_db(fields=[*CHANGING, "name"])
 
 
-def _save(file: MemoryFile) -> None:
-    file.save(update_fields=[*CHANGING, "updated_at"])
+def _changing(file: MemoryFile) -> dict[str, Any]:
+    return {name: getattr(file, name) for name in CHANGING}
+
+
+def _save(file: MemoryFile, before: dict[str, Any]) -> None:
+    """Write what the change made different from the row as `_claim` left it."""
+    changed = [name for name, value in before.items() if getattr(file, name) != value]
+    if changed:
+        file.save(update_fields=changed)
 
 
 def _ensure_revision_zero(file: MemoryFile) -> None:
@@ -204,10 +219,11 @@ def _new_state(editor: Editor) -> dict[str, Any]:
     """The state after the change; when blocks were only appended, it is the newest revision's and theirs."""
     file = editor.file
     if editor.only_appended:
-        latest = file.revisions.select_related("state").filter(number=file.version - 1).first()
-        present = Memory.objects.for_user(file.owner).filter(block__file=file).count()
-        if latest is not None and latest.memories + editor.added == present:
-            return file_state.extended(revision_state(latest), file, editor.only_appended)
+        before = file.revisions.order_by().filter(number=file.version - 1).values_list("memories", "state__data")
+        latest = before.first()
+        present = file.blocks.order_by().aggregate(count=Count("memories"))["count"]
+        if latest is not None and latest[0] + editor.added == present:
+            return file_state.extended(json.loads(_text(latest[1])), file, editor.only_appended)
     return file_state.dump(file)
 
 
@@ -226,7 +242,11 @@ def _pack(file: MemoryFile, *texts: str) -> list[int]:
 
 
 def _unpack(row: RevisionText) -> str:
-    return zlib.decompress(bytes(row.data)).decode("utf-8", "surrogatepass")
+    return _text(row.data)
+
+
+def _text(data: bytes | memoryview) -> str:
+    return zlib.decompress(bytes(data)).decode("utf-8", "surrogatepass")
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
@@ -249,9 +269,9 @@ def _update_data_bank(file: MemoryFile) -> None:
 
 def facts_of(file: MemoryFile) -> list[tuple[uuid.UUID, str]]:
     """(id, text) of all bullets but topic tags, in file order."""
-    rows = Memory.objects.for_user(file.owner).filter(block__file=file, is_topic=False)
-    order = ("block__order", "block__created_at", "block", "order", "created_at")
-    return list(rows.order_by(*order).values_list("pk", "text"))
+    rows = file.blocks.filter(memories__is_topic=False)
+    order = (*file_state.ORDER, "memories__order", "memories__created_at")
+    return list(rows.order_by(*order).values_list("memories__pk", "memories__text"))
 
 
 def memories_of(file: MemoryFile) -> list[Memory]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.models import User
-from memories.lineage import shared_prefixes
+from memories.lineage import parents_first, shared_prefixes
 from memories.models import ExtractedChunk, ExtractionSettings, Watermark
 from memories.reading import Mark, inherited, unread
 from memories.transcript import Entry
 from sync.models import Character, Chat, Message
 
 READ_BY_MODEL = (Message.Role.USER, Message.Role.CHARACTER)
-WINDOW = 400  # messages loaded with their text for one chunk
+WINDOW = 400  # messages loaded with their text for one chunk at most
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,23 @@ class Reading:
         """Unread messages that would be shown to the model."""
         return sum(self.speaks[position] for position in self.fresh)
 
-    @property
-    def first_stretch(self) -> list[int]:
-        """The positions of the first unread stretch without a gap, at most WINDOW of them."""
-        return [position for place, position in enumerate(self.fresh[:WINDOW]) if position == self.fresh[0] + place]
-
 
 @dataclass(frozen=True)
 class Waiting:
-    """Unread messages of one chat."""
+    """Unread messages of one chat: as its watermark says, or as they were counted just now."""
 
     chat: Chat
     messages: int
+    mark: Watermark | None = None
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The first unread stretch of a chat without a gap: all messages behind `mark.index` up to `mark.unread_to`."""
+
+    chat: Chat
+    mark: Watermark
 
 
 def extraction_settings(user: User) -> ExtractionSettings:
@@ -52,11 +57,14 @@ def extraction_settings(user: User) -> ExtractionSettings:
 
 
 def chats_to_read(user: User, character: Character, only: Iterable[UUID | str] | None = None) -> list[Chat]:
-    """The character's own chats, oldest story first. Group chats belong to their groups and are not read here."""
+    """The character's own chats in the order of the story: each behind the chat it branched from, else the one that
+    began first. Group chats belong to their groups and are not read here.
+    """
     rows = Chat.objects.for_user(user).filter(character=character, gone_at=None)
     if only is not None:
         rows = rows.filter(pk__in=list(only))
-    return sorted(rows, key=lambda chat: (chat.first_at is None, chat.first_at or chat.created_at, chat.name))
+    oldest = sorted(rows, key=lambda chat: (chat.first_at is None, chat.first_at or chat.created_at, chat.name))
+    return parents_first(oldest, lambda chat: chat.pk, lambda chat: chat.parent_id)
 
 
 def reading_of(user: User, chat: Chat, character: Character) -> Reading:
@@ -64,10 +72,7 @@ def reading_of(user: User, chat: Chat, character: Character) -> Reading:
     fields = ("index", "role", "name", "identity", "content", "raw_date")
     rows = list(Message.objects.for_user(user).filter(chat=chat).order_by("index").values_list(*fields))
     marks = [Mark.of(identity, content, role, date) for _i, role, _n, identity, content, date in rows]
-    speaks = [
-        role in READ_BY_MODEL or (role == Message.Role.SYSTEM and bool(name))
-        for _i, role, name, _id, _content, _date in rows
-    ]
+    speaks = [speaks_up(role, name) for _i, role, name, _id, _content, _date in rows]
     read = _read_marks(user, chat, character, marks)
     return Reading(chat, [row[0] for row in rows], marks, speaks, unread(marks, read))
 
@@ -86,23 +91,41 @@ def _read_marks(user: User, chat: Chat, character: Character, messages: list[Mar
     return own
 
 
-def entries_at(user: User, reading: Reading, positions: list[int]) -> list[Entry]:
-    """The messages at these positions with their texts."""
-    numbers = [reading.indices[position] for position in positions]
-    rows = Message.objects.for_user(user).filter(chat=reading.chat, index__gte=numbers[0], index__lte=numbers[-1])
+def speaks_up(role: str, name: str) -> bool:
+    """Whether a message is one that the model would be shown."""
+    return role in READ_BY_MODEL or (role == Message.Role.SYSTEM and bool(name))
+
+
+def first_entries(stretch: Stretch, count: int) -> list[Entry]:
+    """The first messages of a stretch with their texts."""
+    rows = stretch.chat.messages.filter(index__gt=stretch.mark.index, index__lte=stretch.mark.unread_to)
     fields = ("index", "role", "name", "text", "identity", "content", "raw_date", "is_hidden")
-    return [Entry(*row) for row in rows.order_by("index").values_list(*fields)]
+    return [Entry(*row) for row in rows.order_by("index").values_list(*fields)[:count]]
+
+
+def newest_chunk(character: Character) -> tuple[UUID, int] | None:
+    """Chat and last message number of what was read last for the character."""
+    chunks = character.extracted_chunks.order_by("-pk").values_list("chat_id", "last_index")
+    return chunks.first()
 
 
 def waiting(user: User, character: Character, only: Iterable[UUID | str] | None = None) -> list[Waiting]:
-    """Chats of the character with unread messages, oldest story first. Counts of unchanged chats are remembered."""
-    marks = Watermark.objects.for_user(user).filter(character=character)
-    known = {mark.chat_id: mark for mark in marks}
-    found = []
+    """Chats of the character with unread messages, in the order of the story."""
+    return list(each_waiting(user, character, only))
+
+
+def each_waiting(user: User, character: Character, only: Iterable[UUID | str] | None = None) -> Iterator[Waiting]:
+    """As `waiting`, one at a time: whoever needs the first only does not have the others counted.
+
+    Counts of unchanged chats are remembered.
+    """
+    known = {mark.chat_id: mark for mark in character.watermarks.all()}
     for chat in chats_to_read(user, character, only):
         mark = known.get(chat.pk)
-        is_current = mark is not None and mark.counted_version == chat.version
-        count = mark.waiting if mark is not None and is_current else reading_of(user, chat, character).waiting
-        if count:
-            found.append(Waiting(chat, count))
-    return found
+        if mark is not None and mark.counted_version == chat.version:
+            found = Waiting(chat, mark.waiting, mark=mark)
+        else:
+            reading = reading_of(user, chat, character)
+            found = Waiting(chat, reading.waiting, reading=reading)
+        if found.messages:
+            yield found

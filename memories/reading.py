@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 TAIL = 20
@@ -78,6 +79,11 @@ def tail_of(identities: Sequence[str], position: int) -> list[str]:
 def last_read(count: int, fresh: Collection[int]) -> int:
     """The position up to which everything has been read, later unread messages left out; -1 = nothing."""
     return min(fresh, default=count) - 1
+
+
+def end_of_stretch(fresh: Sequence[int]) -> int:
+    """The last position of the first unread stretch without a gap."""
+    return next((a for a, b in pairwise(fresh) if b > a + 1), fresh[-1])
 
 
 def chunk_key(chat: str, character: str, marks: Iterable[tuple[str, str]]) -> str:

@@ -7,7 +7,8 @@ changed the chat, after somebody marked messages as read or asked for them again
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,29 +17,73 @@ from accounts.models import User
 from accounts.ownership import unscoped
 from memories import queries
 from memories.models import ExtractedChunk, Watermark
-from memories.queries import Reading
-from memories.reading import Mark, last_read, tail_of
+from memories.queries import Reading, Stretch, Waiting, speaks_up
+from memories.reading import TAIL, Mark, end_of_stretch, last_read, tail_of
+from memories.transcript import Entry
 from sync.events import ChatsChanged
 from sync.models import Character, Chat
 
 
 def remember(user: User, reading: Reading, character: Character, now_read: Iterable[int] = ()) -> Watermark:
     """Write the watermark of `reading`, with the positions `now_read` counted as read."""
-    done = set(now_read)
-    fresh = [position for position in reading.fresh if position not in done]
-    position = last_read(len(reading.marks), fresh)
-    identities = [mark.identity for mark in reading.marks]
-    values = {
-        "anchor": identities[position] if position >= 0 else "",
-        "index": reading.indices[position] if position >= 0 else -1,
-        "tail": tail_of(identities, position),
-        "waiting": sum(reading.speaks[one] for one in fresh),
-        "counted_version": reading.chat.version,
-    }
+    values = _values(reading, now_read)
     rows = Watermark.objects.for_user(user).filter(chat=reading.chat, character=character)
     if not rows.update(**values, updated_at=timezone.now()):
         rows.get_or_create(chat=reading.chat, character=character, defaults=values)
     return Watermark(chat=reading.chat, character=character, **values)
+
+
+def _values(reading: Reading, now_read: Iterable[int] = ()) -> dict[str, Any]:
+    done = set(now_read)
+    fresh = [position for position in reading.fresh if position not in done]
+    position = last_read(len(reading.marks), fresh)
+    identities = [mark.identity for mark in reading.marks]
+    return {
+        "anchor": identities[position] if position >= 0 else "",
+        "index": reading.indices[position] if position >= 0 else -1,
+        "unread_to": reading.indices[end_of_stretch(fresh)] if fresh else -1,
+        "tail": tail_of(identities, position),
+        "waiting": sum(reading.speaks[one] for one in fresh),
+        "counted_version": reading.chat.version,
+    }
+
+
+def next_stretch(user: User, one: Waiting, character: Character) -> Stretch | None:
+    """The first unread stretch of a chat; None when only silent messages are left, which are settled on the way.
+
+    When the last thing that was read for this character ended just at the watermark, nothing can have become read or
+    unread in another way, and the watermark alone tells. Otherwise everything is counted again.
+    """
+    mark, chat = one.mark, one.chat
+    if mark is not None and mark.unread_to > mark.index and queries.newest_chunk(character) == (chat.pk, mark.index):
+        return Stretch(chat, mark)
+    reading = one.reading or queries.reading_of(user, chat, character)
+    if reading.waiting:
+        return Stretch(chat, Watermark(chat=chat, character=character, **_values(reading)))
+    remember(user, reading, character)
+    return None
+
+
+def advance(user: User, stretch: Stretch, character: Character, read: Sequence[Entry]) -> None:
+    """Move the watermark over `read`, the first messages of `stretch`, whose chunk has been recorded."""
+    before, last = stretch.mark, read[-1]
+    spoken = sum(speaks_up(one.role, one.name) for one in read)
+    rows = character.watermarks.filter(
+        chat=stretch.chat,
+        index=before.index,
+        unread_to=before.unread_to,
+        waiting=before.waiting,
+        counted_version=before.counted_version,
+    )
+    is_inside = last.index < before.unread_to
+    if not is_inside or not rows.update(
+        anchor=last.identity,
+        index=last.index,
+        tail=[*before.tail, *(one.identity for one in read)][-TAIL:],
+        waiting=max(0, before.waiting - spoken),
+        updated_at=timezone.now(),
+    ):
+        recount(user, stretch.chat, character)
 
 
 def settle(news: ChatsChanged) -> None:
@@ -65,7 +110,7 @@ def mark_read(user: User, chat: Chat, character: Character, index: int) -> Water
             marks = [reading.marks[position] for position in positions]
             numbers = [reading.indices[position] for position in positions]
             key = f"skipped-{uuid.uuid4().hex}"
-            record(user, reading, character, marks, first=numbers[0], last=numbers[-1], outcome="skipped", key=key)
+            record(user, chat, character, marks, first=numbers[0], last=numbers[-1], outcome="skipped", key=key)
         return remember(user, reading, character, positions)
 
 
@@ -81,7 +126,7 @@ def read_again(user: User, chat: Chat, character: Character) -> Watermark:
 
 def record(
     user: User,
-    reading: Reading,
+    chat: Chat,
     character: Character,
     marks: list[Mark],
     *,
@@ -95,7 +140,7 @@ def record(
     return ExtractedChunk.objects.create(
         owner=user,
         key=key,
-        chat=reading.chat,
+        chat=chat,
         character=character,
         first_index=first,
         last_index=last,

@@ -15,6 +15,7 @@ class Watermark(ScopedModel):
     """How far `chat` has been read for `character`, by identity: found again after deletions, insertions, renames.
 
     `tail` holds the identities of the last 20 messages read, newest last; `index` is only where the anchor stood then.
+    Every message behind `index` up to `unread_to` is unread; what comes after that has to be looked at.
     """
 
     owner_path = "chat__tavern__owner"
@@ -23,6 +24,7 @@ class Watermark(ScopedModel):
     character = models.ForeignKey(Character, on_delete=models.CASCADE, related_name="watermarks")
     anchor = models.CharField(max_length=32, blank=True)
     index = models.IntegerField(default=-1)
+    unread_to = models.IntegerField(default=-1)
     tail = models.JSONField(default=list, blank=True)
     waiting = models.PositiveIntegerField(default=0)  # unread messages when the chat had version `counted_version`
     counted_version = models.IntegerField(default=-1)

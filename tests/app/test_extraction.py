@@ -14,7 +14,7 @@ from accounts.ownership import unscoped
 from jobs.drain import run_until_idle
 from jobs.enqueue import retry
 from jobs.models import Job, JobEvent
-from memories import extraction, memory_file, watermark
+from memories import extraction, extraction_chunk, memory_file, watermark
 from memories.memory_file import change, file_for
 from memories.models import ExtractedChunk, ExtractionSettings, MemoryBlock, Watermark
 from providers.models import Call, Connection
@@ -316,6 +316,41 @@ def test_a_branch_reads_only_what_it_does_not_share(flux: Character, fake: FakeM
     fake.requests.clear()
     extract(flux)
     assert said(fake) == ["Word90"]
+
+
+def test_chats_are_read_in_the_order_of_the_story(flux: Character, fake: FakeModel) -> None:
+    fake.answer_with("NO_NEW_MEMORIES")
+    story = lines(6)
+    begin = timezone.now()
+    point = make_chat(flux, "Checkpoint #1", [*story[:4], *lines(1, start=50)], fork_index=3)
+    parent = make_chat(flux, "parent", story)
+    sequel = make_chat(flux, "another evening", lines(2, start=80))
+    for chat, days, above in ((point, 0, parent), (parent, 0, None), (sequel, -1, None)):
+        Chat.objects.for_user(flux.tavern.owner).filter(pk=chat.pk).update(
+            first_at=begin + timedelta(days=days), parent=above
+        )
+    extract(flux)
+    assert said(fake) == ["Word80", "Word81", *(f"Word{n}" for n in range(6)), "Word50"]
+
+
+def test_marking_as_read_while_the_model_thinks_is_not_undone(
+    flux: Character, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.answer_with("NO_NEW_MEMORIES")
+    chat = make_chat(flux, lines=lines(12))
+    user = flux.tavern.owner
+    ask = extraction_chunk.ask
+
+    def and_mark(*args: Any, **options: Any) -> Any:
+        if len(fake.chats) == 1:
+            watermark.mark_read(user, chat, flux, 9)
+        return ask(*args, **options)
+
+    monkeypatch.setattr(extraction_chunk, "ask", and_mark)
+    extract(flux)
+    assert [n for n in told(fake) if n < 8] == list(range(8))
+    assert told(fake)[8:] == [10, 11]
+    assert extraction.waiting(flux) == []
 
 
 def test_the_parent_of_a_branch_that_was_read_first(flux: Character, fake: FakeModel) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memories.lineage import shared_prefixes
-from memories.reading import Mark, chunk_key, find_position, inherited, last_read, tail_of, unread
+from memories.lineage import parents_first, shared_prefixes
+from memories.reading import Mark, chunk_key, end_of_stretch, find_position, inherited, last_read, tail_of, unread
 
 
 def marks(messages: list[tuple[str, str, str]]) -> list[Mark]:
@@ -126,3 +126,14 @@ def test_an_edited_message_makes_another_chunk() -> None:
     assert first == chunk_key("chat", "flux", [("a", "1"), ("b", "2")])
     others = [chunk_key("chat", "flux", [("a", "1"), ("b", "3")]), chunk_key("chat", "mike", [("a", "1"), ("b", "2")])]
     assert first not in others
+
+
+def test_a_branch_comes_behind_its_parent_however_they_are_dated() -> None:
+    parents = {"twig": "branch", "branch": "root", "loop": "pool", "pool": "loop", "orphan": "elsewhere"}
+    rows = ["twig", "other", "branch", "orphan", "root", "loop", "pool"]
+    assert parents_first(rows, str, parents.get) == ["root", "branch", "twig", "other", "orphan", "pool", "loop"]
+
+
+def test_where_the_first_unread_stretch_ends() -> None:
+    assert end_of_stretch([3, 4, 5, 8, 9]) == 5
+    assert end_of_stretch([7]) == 7
