@@ -33,7 +33,14 @@ def hear(news: DatabankText) -> None:
             return
         file = _file_of(attachment, attachment.character)
         if file is not None:
-            take(file, attachment, news.text, attachment.file_hash, compare_only=news.compare_only)
+            take(
+                file,
+                attachment,
+                news.text,
+                attachment.file_hash,
+                compare_only=news.compare_only,
+                known_hash=news.known_hash,
+            )
 
 
 def adopt(character: Character) -> MemoryFile:
@@ -74,12 +81,29 @@ def rename(file: MemoryFile, name: str) -> None:
     write_back.schedule(file)
 
 
-def take(file: MemoryFile, attachment: Attachment, text: str, digest: str, *, compare_only: bool = False) -> bool:
-    """Take an outside text over as a revision; False when both sides changed and the person has to decide."""
-    if digest == attachment.written_hash:
-        return True
+def take(
+    file: MemoryFile,
+    attachment: Attachment,
+    text: str,
+    digest: str,
+    *,
+    compare_only: bool = False,
+    known_hash: str | None = None,
+) -> bool:
+    """Take an outside text over as a revision; False when both sides changed and the person has to decide.
+
+    Nothing happens when our own writing was met half-way: `known_hash` is not what is known now, or the text is a
+    version of ours that was put into the file but not noted as written, because the worker died or is still at it.
+    """
     with transaction.atomic():
-        if compare_only or not _is_unchanged(file):
+        is_unchanged = _is_unchanged(file)
+        attachment.refresh_from_db(fields=["written_hash"])
+        if digest == attachment.written_hash or known_hash not in (None, attachment.written_hash):
+            return True
+        if not is_unchanged and _is_our_own(file, digest):
+            outbox.accept(attachment, digest)
+            return True
+        if compare_only or not is_unchanged:
             _ask(attachment, memory_file.render(file), text, digest)
             return False
         is_first = not file.revisions.exists()
@@ -105,16 +129,19 @@ def decide(user: User, conflict: FileConflict, decision: str) -> None:
     if decision not in (OURS, THEIRS, BOTH):
         raise ValueError(_("Choose which text to keep."))
     file: MemoryFile = conflict.attachment.memory_file
-    ours = file.revisions.first()
     with transaction.atomic():
+        _is_unchanged(file)  # holds the row: what is ours stays the newest revision until it is decided
+        open_rows = FileConflict.objects.for_user(file.owner).filter(pk=conflict.pk, decided_at__isnull=True)
+        if not open_rows.update(decision=decision, decided_at=timezone.now()):
+            return
+        ours, our_text = file.revisions.first(), memory_file.render(file)
         memory_file.import_text(file, conflict.theirs, reason=_("Changed in SillyTavern"), author=user)
-        if decision == OURS and ours is not None:
+        if decision != THEIRS and ours is not None:
             memory_file.restore(file, ours, author=user, reason=_("Ours kept"))
-        elif decision == BOTH:
-            text = appended(conflict.theirs, conflict.ours)
+        if decision == BOTH:
+            text = appended(conflict.theirs, our_text)
             memory_file.import_text(file, text, reason=_("Both kept"), author=user)
-        conflict.decision, conflict.decided_at = decision, timezone.now()
-        conflict.save(update_fields=["decision", "decided_at"])
+        conflict.refresh_from_db(fields=["decision", "decided_at"])
         _accept(file, conflict.attachment, conflict.theirs_hash, is_written=decision == THEIRS)
 
 
@@ -140,6 +167,11 @@ def _is_unchanged(file: MemoryFile) -> bool:
     rows.update(updated_at=timezone.now())
     file.refresh_from_db(fields=["version", "written_version"])
     return file.version == file.written_version or not file.revisions.exists()
+
+
+def _is_our_own(file: MemoryFile, digest: str) -> bool:
+    unwritten = file.revisions.filter(number__gt=file.written_version, text__digest=digest)
+    return unwritten.exists() or outbox.hash_of(memory_file.render(file)) == digest
 
 
 def _ask(attachment: Attachment, ours: str, theirs: str, digest: str) -> None:

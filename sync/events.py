@@ -31,12 +31,15 @@ class DatabankText:
 
     `was_known` says whether the file is ours already; otherwise it is a `*-memories.md` that may be adopted.
     `compare_only` is set on the first pass after a restore: a difference is a conflict then, nothing is taken over.
+    `known_hash` is the `written_hash` from before the file was read, None where nobody can write meanwhile: when it
+    is another one by now, we wrote in between and `text` is not what the file holds.
     """
 
     attachment_id: UUID
     text: str
     was_known: bool
     compare_only: bool = False
+    known_hash: str | None = None
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ def _look(one: Pass, path: str, rows: list[Attachment]) -> None:
         _store(rows, present=False, digest="")
         return
     wants_text = any(row.is_ours or row.name.endswith(MEMORIES) for row in rows)
+    known = dict(one.tavern.attachments.filter(pk__in=[row.pk for row in rows]).values_list("pk", "written_hash"))
     digest, data = _digest(one, path, keep=wants_text)
     if digest is None:
         return
@@ -56,7 +57,7 @@ def _look(one: Pass, path: str, rows: list[Attachment]) -> None:
     _store(rows, present=True, digest=digest)
     if data is not None:
         for row in rows:
-            _announce(one, row, digest, data)
+            _announce(one, row, digest, data, known.get(row.pk, ""))
 
 
 def _digest(one: Pass, path: str, *, keep: bool) -> tuple[str | None, bytes | None]:
@@ -78,16 +79,13 @@ def _digest(one: Pass, path: str, *, keep: bool) -> tuple[str | None, bytes | No
     return total.hexdigest(), b"".join(pieces) if keep and size <= MOST_TEXT else None
 
 
-def _announce(one: Pass, row: Attachment, digest: str, data: bytes) -> None:
-    """Send the text of a memory file whose bytes we did not write."""
+def _announce(one: Pass, row: Attachment, digest: str, data: bytes, known: str) -> None:
+    """Send the text of a memory file whose bytes we did not write; `known` was `written_hash` before it was read."""
     if row.gone_at is not None or not (row.is_ours or (row.name.endswith(MEMORIES) and not _is_pasted(one, row))):
         return
-    written = one.tavern.attachments.filter(pk=row.pk).values_list("written_hash", flat=True).first()
-    if digest != written:
+    if digest != known:
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-        databank_text_found.send(
-            DatabankText(row.pk, text, was_known=row.is_ours, compare_only=one.tavern.compare_only)
-        )
+        databank_text_found.send(DatabankText(row.pk, text, row.is_ours, one.tavern.compare_only, known))
 
 
 def _is_pasted(one: Pass, row: Attachment) -> bool:
