@@ -1,5 +1,7 @@
 """Take pictures of the pages in both themes and three widths into build/shots: `python scripts/screenshots.py [name…]`.
 
+Words beside names of pages: desktop, tablet, phone, dark, light, whole (to the end of the page), setup (alone).
+
 Everything happens in a folder of its own with an invented person; nothing of a real installation is touched.
 """
 
@@ -10,6 +12,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,29 +55,49 @@ def serve() -> str:
 
 
 def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-    """({name: (path, person)}, {person: session key}) after making two lives: one full, one just begun."""
+    """({name: (path, person)}, {person: session key}) after making four lives: full, new, just begun, in trouble."""
     from django.test import Client
 
     from accounts.ownership import unscoped
+    from tests.support import scenes_rest as rest
     from tests.support.people import make_person
     from tests.support.scenes import just_begun, lived_in
 
-    alice, newcomer, beginner = (make_person(name) for name in ("alice", "newcomer", "beginner"))
+    people = {name: make_person(name) for name in ("newcomer", "beginner", "unlucky")}
+    alice = people["alice"] = make_person("alice", role="admin")
     with unscoped("pictures of an invented life"):
         scene = lived_in(alice)
-        just_begun(beginner)
-    who, pk = scene["character"], scene["character"].pk
-    found = {
+        subjects = [f"character:{scene[name].pk}" for name in ("empty", "failed")]
+        scene |= rest.add_jobs(alice, *subjects) | rest.add_people(alice)
+        just_begun(people["beginner"])
+        scene["attic"] = rest.add_trouble(people["unlucky"])
+    made = {name: (path, "alice") for name, path in (_field(scene) | _frame(scene)).items()}
+    made |= _beginnings()
+    made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
+    sessions = {"": ""}
+    for person in people.values():
+        client = Client()
+        client.force_login(person)
+        sessions[person.username] = client.cookies["charmem"].value
+    return made, sessions
+
+
+def _field(scene: dict[str, Any]) -> dict[str, str]:
+    """Characters, chats, memories."""
+    pk, failed, empty = (scene[name].pk for name in ("character", "failed", "empty"))
+    return {
         "home": "/",
         "characters": "/characters/",
         "choosing": "/characters/?choose=1",
         "character": f"/characters/{pk}/",
+        "drawer": f"/characters/{pk}/#open",
         "character-flag": f"/characters/{pk}/?flag=unverified",
-        "character-empty": f"/characters/{scene['empty'].pk}/",
-        "character-failed": f"/characters/{scene['failed'].pk}/",
+        "character-empty": f"/characters/{empty}/",
+        "character-failed": f"/characters/{failed}/",
         "chats": f"/characters/{pk}/chats/",
-        "health": f"/characters/{scene['failed'].pk}/health/",
+        "health": f"/characters/{failed}/health/",
         "history": f"/characters/{pk}/history/",
+        "revision": f"/revisions/{scene['revision'].pk}/",
         "settings": f"/characters/{pk}/settings/",
         "write": f"/characters/{pk}/write/",
         "chat": f"/chats/{scene['chat'].pk}/?at=846#watermark",
@@ -82,29 +105,75 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         "edit": f"/memories/{scene['memory'].pk}/edit/",
         "block": f"/blocks/{scene['block'].pk}/",
         "conflict": f"/conflicts/{scene['conflict'].pk}/",
+    }
+
+
+def _frame(scene: dict[str, Any]) -> dict[str, str]:
+    """Jobs, settings, people, help."""
+    tavern = f"/settings/sillytavern/{scene['character'].tavern_id}"
+    return {
+        "jobs": "/jobs/",
+        **{f"job-{state}": f"/jobs/{scene[state].pk}/" for state in ("running", "paused")},
+        "job-failed": f"/jobs/{scene['failed-job'].pk}/",
+        "you": "/settings/you/",
+        "tavern": "/settings/sillytavern/",
+        "issues": "/settings/sillytavern/issues/",
+        "link": "/settings/sillytavern/link/",
+        "databank": f"{tavern}/databank/",
+        "server": f"{tavern}/server/",
+        "unlink": f"{tavern}/unlink/",
+        "companion": f"{tavern}/companion/",
+        "folders": "/settings/sillytavern/folders/",
+        "models": "/settings/models/",
+        "model-kinds": "/settings/models/new/",
+        "model-new": "/settings/models/new/openrouter/",
+        "model": f"/settings/models/{scene['paid'].pk}/",
+        "model-bad": f"/settings/models/{scene['free'].pk}/",
+        "model-delete": f"/settings/models/{scene['paid'].pk}/delete/",
+        "networks": "/settings/models/networks/",
+        "spending": "/settings/spending/",
+        "calls": "/settings/spending/calls/",
+        "people": "/people/",
+        "invite": "/people/invite/",
+        "person": f"/people/{scene['bob'].pk}/",
+        "person-remove": f"/people/{scene['bob'].pk}/remove/",
+        "more": "/more/",
         "help": "/help/",
         "help-search": "/help/?q=enable+files",
         "help-chapter": "/help/extraction/",
         "about": "/about/",
+        "404": "/there-is-no-such-page/",
     }
-    made = {name: (path, "alice") for name, path in found.items()}
-    made["drawer"] = (f"/characters/{pk}/#open", "alice")
-    made |= {f"wizard-{step}": (f"/wizard/{step}/", "newcomer") for step in ("folder", "model")}
-    made["wizard-sample"] = ("/wizard/folder/?folder=sample", "newcomer")
-    made |= {"wizard-first": ("/wizard/first/", "beginner"), "first-day": ("/", "beginner")}
-    made["characters-none"] = ("/characters/", "newcomer")
-    sessions = {}
-    for person in (alice, newcomer, beginner):
-        client = Client()
-        client.force_login(person)
-        sessions[person.username] = client.cookies["charmem"].value
-    assert who.name
-    return made, sessions
+
+
+def _beginnings() -> dict[str, tuple[str, str]]:
+    """What somebody sees who has nothing yet, or lost sight of it."""
+    folder = ROOT / "tests" / "data" / "st-data" / "default-user"
+    return {
+        "wizard-folder": ("/wizard/folder/", "newcomer"),
+        "wizard-found": (f"/wizard/folder/?folder={folder}", "newcomer"),
+        "wizard-wrong": ("/wizard/folder/?folder=/srv/nothing-here", "newcomer"),
+        "wizard-sample": ("/wizard/folder/?folder=sample", "newcomer"),
+        "wizard-model": ("/wizard/model/", "newcomer"),
+        "wizard-first": ("/wizard/first/", "beginner"),
+        "first-day": ("/", "beginner"),
+        "characters-none": ("/characters/", "newcomer"),
+        "jobs-none": ("/jobs/", "newcomer"),
+        "models-none": ("/settings/models/", "newcomer"),
+        "spending-none": ("/settings/spending/", "newcomer"),
+        "tavern-none": ("/settings/sillytavern/", "newcomer"),
+        "people-member": ("/people/", "newcomer"),
+        "away": ("/settings/sillytavern/", "unlucky"),
+        "home-away": ("/", "unlucky"),
+    }
 
 
 def main(wanted: list[str]) -> None:
     prepare()
-    found, sessions = pages()
+    from accounts import first_run
+
+    link = first_run.setup_link("") if "setup" in wanted else None
+    found, sessions = ({"setup": ("/setup/" + link.partition("/setup/")[2], "")}, {"": ""}) if link else pages()
     base = serve()
     from playwright.sync_api import sync_playwright
 
@@ -123,14 +192,14 @@ def main(wanted: list[str]) -> None:
             page = context.new_page()
             for name in names:
                 path, person = found[name]
-                context.add_cookies([{"name": "charmem", "value": sessions[person], "url": base}])
+                context.add_cookies([{"name": "charmem", "value": sessions[person] or "-", "url": base}])
                 page.goto(base + path, wait_until="load")
                 if name == "drawer":
                     page.locator("li.bullet a.icon-btn").nth(1).click()
                     page.locator("dialog.drawer[open] h2").wait_for()
                 for theme in themes:
                     page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-                    page.screenshot(path=str(out / f"{name}-{size}-{theme}.png"))
+                    page.screenshot(path=str(out / f"{name}-{size}-{theme}.png"), full_page="whole" in wanted)
                 wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
                 print(f"{name} {size}{f' is {wide} px too wide' if wide > 0 else ''}", flush=True)
         browser.close()

@@ -1,0 +1,100 @@
+"""The rest of an installation: people, jobs in every state, spending, a folder that is away."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from accounts import invitations
+from accounts.models import User
+from jobs.models import Job, JobEvent
+from providers.models import Call, Connection
+from sync.models import Tavern
+from tests.support.builders import make_call, make_connection, make_grant, make_issue, make_job, make_tavern
+from tests.support.people import make_person
+
+LOG = (
+    ("info", "604 messages in 118 chunks; 20 messages each, 2 of them read again."),
+    ("info", "Chunk 40: 3 memories from messages 200 to 219."),
+    ("warning", "deepseek-v3.1 answered 429, too many requests; waited 8 s and tried again."),
+    ("info", "Chunk 41: 1 memory from messages 220 to 239."),
+)
+
+
+def add_log(job: Job, *more: tuple[str, str]) -> None:
+    """A log as an extraction writes it."""
+    JobEvent.objects.bulk_create(JobEvent(job=job, level=level, text=text) for level, text in (*LOG, *more))
+
+
+def add_jobs(alice: User, waiting: str, asked: str) -> dict[str, Job]:
+    """A job in each state, with log and calls, beside those of the lived-in scene; two subjects, waiting and paused."""
+    paid = Connection.objects.for_user(alice).get()
+    jobs = Job.objects.for_user(alice)
+    running, failed = jobs.get(state="running"), jobs.get(state="failed")
+    add_log(running)
+    add_log(failed, ("error", "The model refused messages 240 to 259 three times."))
+    Job.objects.for_user(alice).filter(pk=failed.pk).update(
+        step=8, total=12, started_at=timezone.now() - timedelta(minutes=4)
+    )
+    until = timezone.now() + timedelta(minutes=6)
+    paused = make_job(
+        alice, label="The Archivist of Nothing in Particular", subject=asked, state="paused", not_before=until, step=3,
+        total=30, doing="The provider asked to wait.", started_at=timezone.now() - timedelta(minutes=12),
+    )  # fmt: skip
+    make_job(alice, label="Hesper of the Fox Dance", subject=waiting)
+    for job, calls in ((running, 9), (failed, 4)):
+        for n in range(calls):
+            make_call(alice, paid, job=job, model=paid.model, cost=Decimal("0.0013") + n * Decimal("0.0001"))
+    free = _spend(alice, paid)
+    return {"running": running, "failed-job": failed, "paused": paused, "paid": paid, "free": free}
+
+
+def _spend(alice: User, paid: Connection) -> Connection:
+    free = make_connection(
+        alice, name="Kitchen box with the old graphics card", preset="local", model="qwen3:8b", is_default=False
+    )
+    now = timezone.now()
+    for day in range(28):
+        for n in range(1 + day * 7 % 5):
+            where = paid if (day + n) % 3 else free
+            cost = Decimal("0.004") * (1 + day % 4) if where == paid else Decimal(0)
+            refused = {"status": 429, "error_type": "rate_limit", "cost": None} if (day, n) == (3, 1) else {}
+            call = make_call(alice, where, model=where.model, **{"cost": cost, **refused})
+            Call.objects.for_user(alice).filter(pk=call.pk).update(started_at=now - timedelta(days=day, hours=n))
+    steps = [("reached", "412 models"), ("key", "accepted"), ("answer", "0.8 s, as asked")]
+    rows = [{"name": name, "state": "ok", "text": text} for name, text in steps]
+    good = {"state": "ok", "ok": True, "message": "It works.", "hint": "", "steps": rows}
+    Connection.objects.for_user(alice).filter(pk=paid.pk).update(tested_at=now, test_result=good)
+    rows = [{"name": name, "state": "off", "text": "not tried"} for name in ("key", "answer")]
+    rows.insert(0, {"name": "reached", "state": "bad", "text": "connection refused"})
+    words = {"message": "Nothing answers at this address.", "hint": "Start Ollama, then test again."}
+    bad = {"state": "bad", "ok": False, "steps": rows, **words}
+    Connection.objects.for_user(alice).filter(pk=free.pk).update(tested_at=now, test_result=bad)
+    return free
+
+
+def add_people(admin: User) -> dict[str, Any]:
+    """Others on this server, one invited, one switched off."""
+    bob, name = make_person("bob"), "Konstantin Alexandrowitsch von und zu Hohenlohe-Langenburg"
+    User.objects.filter(pk=bob.pk).update(display_name=name)
+    away = make_person("charlie")
+    User.objects.filter(pk=away.pk).update(is_active=False)
+    make_grant(bob)
+    make_tavern(bob, name="data/bob")
+    _row, token = invitations.invite(admin, note="For Mira, who plays on the tablet")
+    return {"bob": bob, "token": token}
+
+
+def add_trouble(person: User) -> Tavern:
+    """A folder that went away, with files that could not be read."""
+    why = "The folder cannot be opened: No such file or directory."
+    tavern = make_tavern(
+        person, name="data/attic", state=Tavern.State.UNREACHABLE, state_reason=why, is_writable=False,
+        write_problem="Everything written since waits here.", last_pass_at=timezone.now() - timedelta(hours=3),
+    )  # fmt: skip
+    for n in range(3):
+        make_issue(tavern, f"chats/The Night Market of Unfinished Conversations/Night {n}.jsonl", line=12 + n)
+    return tavern
