@@ -34,8 +34,8 @@ class Tab:
         self.page.on("pageerror", lambda error: self.console.append(f"[error] {error}"))
 
     def open(self) -> None:
-        self.page.goto(f"{self.url}/", wait_until="domcontentloaded", timeout=60_000)
-        self.page.wait_for_function(READY, timeout=60_000)
+        self.page.goto(f"{self.url}/", wait_until="domcontentloaded", timeout=120_000)
+        self.page.wait_for_function(READY, timeout=120_000)
 
     def js(self, script: str, argument: Any = None) -> Any:
         return self.page.evaluate(script, argument)
