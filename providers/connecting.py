@@ -126,16 +126,24 @@ def _preset(key: str) -> Preset:
 
 
 def _apply(connection: Connection, preset: Preset, wish: Wish) -> None:
-    connection.name = wish.name.strip() or str(preset.label)
+    connection.name = _fitting("name", wish.name.strip() or str(preset.label))
     before = connection.base_url
     connection.base_url = _address(connection.owner, preset, wish.base_url)
     if before and connection.base_url != before:
         set_key(connection, "")
     if wish.key:
         set_key(connection, wish.key)
-    connection.model = wish.model.strip() or connection.model or preset.default_model
+    connection.model = _fitting("model", wish.model.strip() or connection.model or preset.default_model)
     for name, value in (wish.more or {}).items():
         setattr(connection, name, value)
+
+
+def _fitting(name: str, text: str) -> str:
+    """A text as long as its column, without control characters."""
+    most: int = getattr(Connection._meta.get_field(name), "max_length", 0)
+    if len(text) > most or not text.isprintable():
+        raise ConnectionProblem(name, _("This is too long or holds odd characters. Nothing was changed."))
+    return text
 
 
 def _address(user: User, preset: Preset, typed: str) -> str:
@@ -145,6 +153,7 @@ def _address(user: User, preset: Preset, typed: str) -> str:
     url = clean_base_url(typed, scheme="http" if preset.reach == "local" else "https")
     if not url:
         raise ConnectionProblem("base_url", _("Enter the address of the server."))
+    _fitting("base_url", url)
     reason = network.refusal(url, network.policy_for(user), preset.reach)
     if reason:
         raise ConnectionProblem("base_url", reason)

@@ -61,10 +61,7 @@ def inspect_folder(path: str | Path) -> FolderReport:
 
 def resolved(path: str | Path) -> Path:
     """The real path of a folder that a person named. Raises LinkError."""
-    text = str(path).strip()
-    if not text or "\x00" in text or not Path(text).expanduser().is_absolute():
-        raise LinkError(_("Name the folder by its whole path, from the root on."))
-    real = Path(os.path.realpath(Path(text).expanduser()))
+    real = real_path(path)
     try:
         is_folder = real.is_dir()
     except OSError:
@@ -72,6 +69,18 @@ def resolved(path: str | Path) -> Path:
     if not is_folder:
         raise LinkError(_("There is no folder at %(folder)s.") % {"folder": real})
     return real
+
+
+def real_path(path: str | Path) -> Path:
+    """What a person named, with its links followed, whether or not it is there. Raises LinkError for no whole path."""
+    text = str(path).strip()
+    try:
+        whole = Path(text).expanduser()
+    except RuntimeError:  # "~name" of a user that this computer does not have
+        whole = Path()
+    if "\x00" in text or not whole.is_absolute():
+        raise LinkError(_("Name the folder by its whole path, from the root on."))
+    return Path(os.path.realpath(whole))
 
 
 def _counted(folder: Folder, path: str) -> FolderReport:

@@ -18,7 +18,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.ownership import unscoped
-from sync.inspection import FolderReport, LinkError, inspect_folder, resolved
+from providers.network import policy_for, refusal, url_problem
+from sync.inspection import FolderReport, LinkError, inspect_folder, real_path, resolved
 from sync.models import FolderGrant, Tavern
 from sync.places import is_inside_roots, is_user_folder, roots
 from sync.watch import start_import
@@ -26,8 +27,10 @@ from sync.watch import start_import
 __all__ = [
     "FolderReport",
     "LinkError",
+    "checked_url",
     "grant",
     "inspect_folder",
+    "inspect_for",
     "link_folder",
     "link_sample",
     "may_link",
@@ -40,6 +43,8 @@ LINK_FIELDS = [
     "folder",
     "name",
     "url",
+    "password_sealed",
+    "basic_auth_sealed",
     "version",
     "is_writable",
     "write_problem",
@@ -47,6 +52,7 @@ LINK_FIELDS = [
     "state_reason",
     "unlinked_at",
 ]
+LONGEST_URL = 500
 SAMPLE = Path(__file__).parent / "sample_story" / "tavern"
 
 
@@ -55,15 +61,10 @@ def link_folder(user: User, path: str | Path, url: str = "", name: str = "", *, 
 
     `by_operator`: said on the server's own command line, where any folder may be named.
     """
-    real = resolved(path)
-    if not (by_operator or may_link(user, real)):
-        raise LinkError(_("This folder is not assigned to you. Ask an admin of CharMem, or log in to its account."))
-    if not by_operator and not is_inside_roots(real):
-        raise LinkError(_outside(real))
-    with unscoped("whose folder this is"):
-        taken = Tavern.objects.filter(folder=str(real)).first()
-        granted = FolderGrant.objects.filter(folder=str(real)).exclude(user=user).exists()
-    if (taken and taken.owner_id != user.pk) or (granted and not taken):
+    real = resolved(path) if by_operator else _allowed(user, path)
+    place = checked_url(url, None if by_operator else user)
+    taken = Tavern.objects.for_user(user).filter(folder=str(real)).first()
+    if taken is None and (_is_linked_by_another(user, real) or _is_granted_to_another(user, real)):
         raise LinkError(_("%(folder)s belongs to another account here.") % {"folder": real})
     report = inspect_folder(real)
     if not report.is_user_folder:
@@ -73,7 +74,29 @@ def link_folder(user: User, path: str | Path, url: str = "", name: str = "", *, 
             % {"folder": real, "handles": handles}
         )
     tavern = taken or _again(user, str(real)) or Tavern(owner=user)
-    return _linked(tavern, report, url, name)
+    return _linked(tavern, report, place, name)
+
+
+def inspect_for(user: User, path: str | Path) -> FolderReport:
+    """`inspect_folder` for a person who may link that folder. Raises LinkError.
+
+    Members learn nothing about other folders, not even which there are.
+    """
+    return inspect_folder(_allowed(user, path))
+
+
+def checked_url(url: str, user: User | None) -> str:
+    """The cleaned address of a SillyTavern server; "" stays empty. Raises LinkError with what is wrong.
+
+    Without `user`, on the server's own command line, only its form counts; what may be reached is vetted at each call.
+    """
+    clean = url.strip().rstrip("/")
+    if not clean:
+        return ""
+    problem = refusal(clean, policy_for(user)) if user else url_problem(clean)
+    if problem or len(clean) > LONGEST_URL:
+        raise LinkError(problem or _("This is not a web address."))
+    return clean
 
 
 def link_sample(user: User) -> Tavern:
@@ -84,7 +107,7 @@ def link_sample(user: User) -> Tavern:
         unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
         shutil.copytree(SAMPLE, unfinished, copy_function=shutil.copyfile)
         (unfinished / "user" / "files").mkdir(parents=True, exist_ok=True)
-        unfinished.rename(target)
+        _put_in_place(unfinished, target)
     real = os.path.realpath(target)
     taken = Tavern.objects.for_user(user).filter(folder=real).first()
     tavern = taken or _again(user, real) or Tavern(owner=user, is_sample=True)
@@ -119,9 +142,8 @@ def grant(folder: str | Path, user: User) -> FolderGrant:
         raise LinkError(_outside(real))
     if not is_user_folder(real):
         raise LinkError(_("%(folder)s is not a SillyTavern user folder.") % {"folder": real})
-    with unscoped("whose folder this is"):
-        if Tavern.objects.filter(folder=str(real)).exclude(owner=user).exists():
-            raise LinkError(_("%(folder)s is linked by another account already.") % {"folder": real})
+    if _is_linked_by_another(user, real):
+        raise LinkError(_("%(folder)s is linked by another account already.") % {"folder": real})
     row, _is_new = FolderGrant.objects.update_or_create(folder=str(real), defaults={"user": user})
     return row
 
@@ -129,7 +151,8 @@ def grant(folder: str | Path, user: User) -> FolderGrant:
 def _linked(tavern: Tavern, report: FolderReport, url: str, name: str) -> Tavern:
     tavern.folder, tavern.version = report.folder, report.version
     tavern.name = (name or tavern.name or "/".join(Path(report.folder).parts[-2:]))[:120]
-    tavern.url = url or tavern.url
+    if url and url != tavern.url:
+        tavern.url, tavern.password_sealed, tavern.basic_auth_sealed = url, "", ""
     if tavern.unlinked_at or tavern._state.adding:
         tavern.state, tavern.state_reason, tavern.unlinked_at = Tavern.State.NEW, "", None
     tavern.is_writable = report.abilities.can_write and report.abilities.can_rename
@@ -142,6 +165,47 @@ def _linked(tavern: Tavern, report: FolderReport, url: str, name: str) -> Tavern
     if tavern.state == Tavern.State.NEW:
         start_import(tavern)
     return tavern
+
+
+def _allowed(user: User, path: str | Path) -> Path:
+    """The real path of a folder that this person may link. Whether it exists is said only after that."""
+    real = real_path(path)
+    if not may_link(user, real):
+        raise LinkError(_("This folder is not assigned to you. Ask an admin of CharMem, or log in to its account."))
+    if not is_inside_roots(real):
+        raise LinkError(_outside(real))
+    return resolved(real)
+
+
+def _is_linked_by_another(user: User, real: Path) -> bool:
+    with unscoped("whose folder this is"):
+        rows = Tavern.objects.filter(unlinked_at=None).exclude(owner=user)
+        return any(_overlaps(real, Path(folder)) for folder in rows.values_list("folder", flat=True))
+
+
+def _is_granted_to_another(user: User, real: Path) -> bool:
+    rows = FolderGrant.objects.exclude(user=user)
+    return any(_overlaps(real, Path(folder)) for folder in rows.values_list("folder", flat=True))
+
+
+def _overlaps(one: Path, other: Path) -> bool:
+    """The same folder, also by another spelling or a second mount, or one inside the other."""
+    if one.is_relative_to(other) or other.is_relative_to(one):
+        return True
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _put_in_place(unfinished: Path, target: Path) -> None:
+    """Give a copied folder its name; when somebody was quicker, theirs stays."""
+    try:
+        unfinished.rename(target)
+    except OSError:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        if not target.is_dir():
+            raise
 
 
 def _again(user: User, folder: str) -> Tavern | None:

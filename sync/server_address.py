@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from providers.network import policy_for, refusal
+from django.utils.translation import gettext as _
+
+from accounts import throttling
 from providers.vault import seal
-from sync.link import LinkError
+from sync.link import LinkError, checked_url
 from sync.models import Tavern
 from sync.tavern.server import ServerError
 from sync.tavern_server import server_of
 
+TRIES_A_MINUTE = 10
+PATIENCE = 8.0  # seconds for each request: a person waits on the page
 FIELDS = ["url", "login", "password_sealed", "basic_auth_name", "basic_auth_sealed"]
 
 
@@ -27,9 +31,7 @@ class Address:
 
 def set_address(tavern: Tavern, address: Address) -> None:
     """Store where the server is. A new address forgets the stored passwords first. Raises LinkError."""
-    url = address.url.strip().rstrip("/")
-    if url and (problem := refusal(url, policy_for(tavern.owner))):
-        raise LinkError(problem)
+    url = checked_url(address.url, tavern.owner)
     if url != tavern.url:
         tavern.password_sealed = tavern.basic_auth_sealed = ""
     tavern.url, tavern.login, tavern.basic_auth_name = url, address.login.strip(), address.basic_name.strip()
@@ -46,8 +48,10 @@ def set_address(tavern: Tavern, address: Address) -> None:
 
 def try_address(tavern: Tavern) -> str:
     """Ask the server for its version. Raises LinkError with what it or the network said."""
+    if not throttling.allow(("tavern-address", str(tavern.owner_id)), times=TRIES_A_MINUTE, seconds=60):
+        raise LinkError(_("Saved, and not tried: ten tries a minute are enough. Wait a moment."))
     try:
-        with server_of(tavern) as server:
+        with server_of(tavern, patience=PATIENCE) as server:
             return server.version()
     except ServerError as error:
         raise LinkError(f"{error.message} {error.hint}".strip()) from error

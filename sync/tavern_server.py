@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 from providers.network import policy_for
 from providers.vault import VaultError, unseal
 from sync.models import Tavern
-from sync.tavern.server import Login, Server, ServerError, connect
+from sync.tavern.server import PATIENCE, Login, Server, ServerError, connect
 
 
 @contextmanager
-def server_of(tavern: Tavern) -> Iterator[Server]:
+def server_of(tavern: Tavern, *, patience: float = PATIENCE) -> Iterator[Server]:
     """A signed-in session with a tavern's server. Raises ServerError; call it only when `tavern.url` is set."""
-    with connect(tavern.url, policy_for(tavern.owner), _login_of(tavern)) as server:
+    with connect(tavern.url, policy_for(tavern.owner), _login_of(tavern), patience=patience) as server:
         yield server
 
 

@@ -19,7 +19,7 @@ from providers.connecting import ConnectionProblem, Wish, add_connection, change
 from providers.models import Connection
 from providers.queries import connections, default_connection
 from providers.test_connection import may_test, test_connection
-from sync.link import LinkError, inspect_folder, link_folder, link_sample
+from sync.link import LinkError, inspect_for, link_folder, link_sample
 from sync.models import Tavern
 
 LATER = "wizard_later"
@@ -53,7 +53,7 @@ def folder(request: PersonRequest) -> HttpResponse:
     context: dict[str, Any] = {"candidates": found, "chosen": chosen, "step": 1, "is_sample": chosen == "sample"}
     if chosen and chosen != "sample":
         try:
-            context["report"] = inspect_folder(chosen)
+            context["report"] = inspect_for(request.user, chosen)
         except LinkError as error:
             context["error"] = str(error)
     return render(request, "memories/wizard_folder.html", context)

@@ -16,8 +16,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from providers.network import Policy
-from providers.transport import Answer, Client, TransportError, open_client
+from providers.transport import TOTAL_SECONDS, Answer, Client, TransportError, open_client
 from sync.tavern.chunks import Chunk
+
+INSERT = "/api/vector/insert"
+PATIENCE = 60.0
 
 
 class ServerError(Exception):
@@ -50,9 +53,10 @@ class Login:
 class Server:
     """One session with a SillyTavern. Made by `connect()`."""
 
-    def __init__(self, client: Client, login: Login) -> None:
+    def __init__(self, client: Client, login: Login, patience: float) -> None:
         self._client = client
         self._login = login
+        self._patience = patience
         self._token = ""
 
     def sign_in(self) -> None:
@@ -83,7 +87,7 @@ class Server:
     def insert_vectors(self, body: dict[str, Any], collection: str, chunks: Sequence[Chunk]) -> None:
         """Have SillyTavern embed these chunks and append them to a collection."""
         items = [{"hash": chunk.hash, "text": chunk.text, "index": chunk.index} for chunk in chunks]
-        self.post("/api/vector/insert", {**body, "collectionId": collection, "items": items})
+        self.post(INSERT, {**body, "collectionId": collection, "items": items})
 
     def list_vectors(self, body: dict[str, Any], collection: str) -> list[int]:
         """The hashes in a collection. Makes an empty collection when there is none."""
@@ -118,7 +122,8 @@ class Server:
         headers = {"X-CSRF-Token": self._token} if self._token else {}
         payload = (body or {}) if method == "POST" else None
         try:
-            return self._client.request(method, path, json=payload, headers=headers)
+            total = TOTAL_SECONDS if path == INSERT else self._patience
+            return self._client.request(method, path, json=payload, headers=headers, total=total)
         except TransportError as error:
             raise ServerError(error.message, error.hint) from error
 
@@ -138,31 +143,35 @@ class Server:
 
 
 @contextmanager
-def connect(url: str, policy: Policy, login: Login | None = None) -> Iterator[Server]:
-    """A signed-in session with the SillyTavern at `url`. Raises ServerError with a sentence."""
+def connect(url: str, policy: Policy, login: Login | None = None, *, patience: float = PATIENCE) -> Iterator[Server]:
+    """A signed-in session with the SillyTavern at `url`. Raises ServerError with a sentence.
+
+    `patience`: seconds that each request may take as a whole; embedding alone may take longer.
+    """
     way_in = login or Login()
     try:
         client = open_client(url, policy, headers=way_in.headers, cookies=True)
     except TransportError as error:
         raise ServerError(error.message, error.hint) from error
     with client:
-        server = Server(client, way_in)
+        server = Server(client, way_in, patience)
         server.sign_in()
         yield server
 
 
-def check_login(url: str, policy: Policy, login: Login) -> str:
+def check_login(url: str, policy: Policy, login: Login, *, patience: float = PATIENCE) -> str:
     """The handle of the account that this login opens, proved by SillyTavern itself. Raises ServerError.
 
     A SillyTavern without accounts lets everybody in and so proves nothing about a folder: that is refused too.
     """
-    with connect(url, policy, Login(basic_name=login.basic_name, basic_password=login.basic_password)) as visitor:
+    outside = Login(basic_name=login.basic_name, basic_password=login.basic_password)
+    with connect(url, policy, outside, patience=patience) as visitor:
         if not visitor.has_accounts():
             raise ServerError(
                 _("This SillyTavern has no accounts, so a login proves nothing."),
                 _("Ask an admin of CharMem to assign the folder to you."),
             )
-    with connect(url, policy, login) as member:
+    with connect(url, policy, login, patience=patience) as member:
         return str(member._json(member._send("GET", "/api/users/me")).get("handle") or "")
 
 
@@ -185,7 +194,7 @@ def _sentence(answer: Answer, path: str) -> tuple[str, str]:
         return _("SillyTavern had too many failed logins and asks to wait."), _("Try again in a minute.")
     if status == 404:
         return _("What answers at this address is not SillyTavern."), _("Check the address and the port.")
-    if path == "/api/vector/insert":
+    if path == INSERT:
         return _("SillyTavern could not embed the text (%(status)s).") % {"status": status}, _(
             "Check that the vectorization source that is set under Vector Storage answers and has its key."
         )

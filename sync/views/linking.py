@@ -13,20 +13,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import PersonRequest, admin_required
 from sync.forms import FolderForm, GrantForm, ProofForm
-from sync.link import (
-    FolderReport,
-    LinkError,
-    grant,
-    inspect_folder,
-    link_folder,
-    link_sample,
-    may_link,
-    resolved,
-)
+from sync.link import LinkError, grant, inspect_folder, inspect_for, link_folder, link_sample
 from sync.models import FolderGrant
 from sync.pages import choices
-from sync.places import guesses, is_inside_roots, roots
-from sync.proof import prove_by_login
+from sync.places import guesses, roots
+from sync.proof import may_prove, prove_by_login
 
 
 @require_http_methods(["GET", "POST"])
@@ -40,7 +31,7 @@ def link(request: PersonRequest) -> HttpResponse:
             tavern = link_folder(request.user, folder)
             messages.success(request, _("%(name)s is linked and is being read.") % {"name": tavern.name})
             return redirect("sync:settings")
-        return _page(request, report=_inspected(request, folder), folder=folder)
+        return _page(request, report=inspect_for(request.user, folder), folder=folder)
     except LinkError as error:
         return _page(request, error=str(error), folder=folder)
 
@@ -56,6 +47,9 @@ def sample(request: PersonRequest) -> HttpResponse:
 def prove(request: PersonRequest) -> HttpResponse:
     form = ProofForm(request.POST)
     if not form.is_valid():
+        return _page(request, proof=form)
+    if not may_prove(request.user):
+        form.add_error("url", _("These were many tries. Wait a minute; nothing was changed."))
         return _page(request, proof=form)
     data = form.cleaned_data
     try:
@@ -89,16 +83,6 @@ def revoke(request: PersonRequest, grant_id: UUID) -> HttpResponse:
     get_object_or_404(FolderGrant, pk=grant_id).delete()
     messages.success(request, _("Taken back. A folder that is linked already stays linked."))
     return redirect("sync:folders")
-
-
-def _inspected(request: PersonRequest, folder: str) -> FolderReport:
-    real = resolved(folder)
-    if not may_link(request.user, real):
-        raise LinkError(_("This folder is not assigned to you. Ask an admin of CharMem, or log in to its account."))
-    if not is_inside_roots(real):
-        allowed = ", ".join(str(root) for root in roots())
-        raise LinkError(_("Only folders inside these places may be linked: %(roots)s.") % {"roots": allowed})
-    return inspect_folder(real)
 
 
 def _page(request: PersonRequest, **more: Any) -> HttpResponse:

@@ -134,11 +134,11 @@ class FakeServer:
 
 def serve(monkeypatch: pytest.MonkeyPatch, root: Path, handle: str) -> None:
     @contextmanager
-    def connect(*_args: object) -> Iterator[FakeServer]:
+    def connect(*_args: object, **_more: object) -> Iterator[FakeServer]:
         yield FakeServer(root)
 
     monkeypatch.setattr(proof, "connect", connect)
-    monkeypatch.setattr(proof, "check_login", lambda *_args: handle)
+    monkeypatch.setattr(proof, "check_login", lambda *_args, **_more: handle)
 
 
 def test_a_login_to_the_server_of_that_folder_proves_it(data: Path, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,8 +158,72 @@ def test_a_login_to_some_other_server_proves_nothing(
     assert not FolderGrant.objects.exists()
 
 
+@pytest.mark.parametrize("said", ["", "not ascii: ż"])
+def test_a_server_that_says_anything_proves_nothing(
+    data: Path, bob: User, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    serve(monkeypatch, data / "milo", "milo")
+    monkeypatch.setattr(FakeServer, "read_file", lambda *_args: said)
+    with pytest.raises(LinkError, match="none of the folders here belongs to that account"):
+        prove_by_login(bob, "http://127.0.0.1:8000", "milo", "password")
+    assert len(list((data / "milo/user/files").iterdir())) == 5
+
+
+def test_a_folder_that_cannot_be_written_proves_nothing(data: Path, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(monkeypatch, data / "milo", "milo")
+    shutil.rmtree(data / "milo/user")
+    with pytest.raises(LinkError, match="none of the folders here belongs to that account"):
+        prove_by_login(bob, "http://127.0.0.1:8000", "milo", "password")
+
+
+def test_nobody_guesses_passwords_of_sillytavern_here(
+    data: Path, bob_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, data / "wren", "somebody")
+    form = {"url": "http://127.0.0.1:8000", "login": "wren", "password": "guess"}
+    pages = [bob_client.post("/settings/sillytavern/link/prove", form).content.decode() for _n in range(6)]
+    assert ["These were many tries." in page for page in pages] == [False] * 5 + [True]
+
+
+def test_a_member_does_not_learn_which_folders_there_are(data: Path, bob: User, bob_client: Client) -> None:
+    said = set()
+    for path in (data / "wren", data / "nobody", data / "wren/settings.json", "/root", "~root"):
+        page = bob_client.post("/settings/sillytavern/link/", {"folder": str(path)}).content.decode()
+        assert "This folder is not assigned to you." in page
+        with pytest.raises(LinkError) as caught:
+            link_folder(bob, path)
+        said.add(str(caught.value))
+    assert len(said) == 1
+    with pytest.raises(LinkError, match="Name the folder by its whole path"):
+        link_folder(bob, "~nobody-here/data")
+
+
+def test_a_folder_around_or_inside_anothers_is_anothers_too(data: Path, alice: User, bob: User) -> None:
+    inside = data / "wren/backups/old"
+    shutil.copytree(data / "milo", inside)
+    for name in ("characters", "chats"):
+        (data / name).mkdir()
+    link_folder(alice, data / "wren")
+    for path in (inside, data, data / "wren/."):
+        with pytest.raises(LinkError, match="belongs to another account here"):
+            link_folder(bob, path, by_operator=True)
+        with pytest.raises(LinkError, match="linked by another account already"):
+            grant(path, bob)
+
+
+def test_a_new_address_while_linking_again_forgets_the_passwords(data: Path, alice: User) -> None:
+    tavern = link_folder(alice, data / "wren", "http://127.0.0.1:59991")
+    Tavern.objects.for_user(alice).update(password_sealed="sealed", basic_auth_sealed="sealed")
+    link_folder(alice, data / "wren", "http://127.0.0.1:59991/")
+    tavern.refresh_from_db()
+    assert tavern.password_sealed == "sealed"
+    link_folder(alice, data / "wren", "http://127.0.0.1:59992")
+    tavern.refresh_from_db()
+    assert (tavern.url, tavern.password_sealed, tavern.basic_auth_sealed) == ("http://127.0.0.1:59992", "", "")
+
+
 def test_a_wrong_password_is_said(data: Path, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_args: object) -> str:
+    def refuse(*_args: object, **_more: object) -> str:
         raise ServerError("SillyTavern did not accept this name and password.", "Check the account's name.")
 
     monkeypatch.setattr(proof, "check_login", refuse)

@@ -63,12 +63,37 @@ def test_linking_leads_to_the_next_step_and_the_wizard_resumes_there(
     assert alice_client.get("/wizard/")["Location"] == "/wizard/model/"
 
 
-def test_a_folder_that_is_not_sillytaverns_is_refused_in_one_sentence(alice_client: Client, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_sillytaverns_is_refused_in_one_sentence(
+    alice_client: Client, folder: Path, tmp_path: Path
+) -> None:
     page = soup(alice_client.get("/wizard/folder/", {"folder": str(tmp_path)}))
     assert "is not a SillyTavern user folder" in words(page.select_one(".error"))
     assert page.select_one("button.is-primary").has_attr("disabled")
     alice_client.post("/wizard/folder/", {"folder": str(tmp_path / "nowhere")})
     assert "There is no folder at" in words(toast(alice_client))
+
+
+def test_a_member_looks_into_no_folder_of_others(bob_client: Client, folder: Path, tmp_path: Path) -> None:
+    before = sorted((folder / "user").rglob("*")), (folder / "user").stat().st_mtime_ns
+    for path in (folder, folder.parent, tmp_path / "nowhere"):
+        page = soup(bob_client.get("/wizard/folder/", {"folder": str(path)}))
+        assert words(page.select_one(".error")).startswith("This folder is not assigned to you.")
+    assert (sorted((folder / "user").rglob("*")), (folder / "user").stat().st_mtime_ns) == before
+
+
+def test_an_address_of_sillytavern_is_checked_before_it_is_kept(
+    alice: User, alice_client: Client, folder: Path
+) -> None:
+    for url in ("http://wren:secret@127.0.0.1:8000", "http://169.254.169.254", "http://127.0.0.1/" + "x" * 500):
+        alice_client.post("/wizard/folder/", {"folder": str(folder), "url": url})
+    assert not Tavern.objects.for_user(alice).exists()
+
+
+def test_names_that_do_not_fit_a_connection_are_refused_in_words(alice: User, alice_client: Client) -> None:
+    for model in ("m\x00", "m" * 201):
+        alice_client.post("/wizard/model/", {"preset": "pollinations", "model": model})
+        assert "too long or holds odd characters" in words(toast(alice_client))
+    assert not Connection.objects.for_user(alice).exists()
 
 
 def test_a_member_is_offered_only_what_was_assigned(bob: User, bob_client: Client, folder: Path) -> None:
