@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from providers import anthropic, local_model, network, openai_compatible, transport, vault
-from providers.answers import read_object
+from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
 from providers.catalogue import PRESETS, Preset
 from providers.models import Connection
-from providers.transport import Client, TransportError
+from providers.transport import Answer, Client, TransportError
 
 WIRES: dict[str, ModuleType] = {"openai": openai_compatible, "anthropic": anthropic}
 LOCAL_IDLE_SECONDS = 300.0
+SHORTEST_SECRET = 12  # shorter ones are words like "ollama", which an answer may hold
+KEY_HEADERS = frozenset({"authorization", "x-api-key"})
 PROTECTED_BODY = frozenset(
     {"model", "messages", "system", "max_tokens", "max_completion_tokens", "stream", "n", "tools", "prompt"}
 )
@@ -49,8 +51,10 @@ def ask(connection: Connection, request: Request, stop: Stop) -> Reply:
         body = line.wire.body_of(with_defaults(connection, request), _model(connection, line), **_grammar(line))
         body = {**allowed_extra(connection.extra_body), **body}
         answer = line.client.post(line.wire.CHAT_PATH, json=body, headers=line.headers, stop=stop, idle=line.idle)
-        data = read_object(answer, name=connection.name, is_local=line.is_local)
-        reply: Reply = line.wire.read(data, name=connection.name)
+        answer = without_secrets(answer, line.headers)
+        with shape_of(connection.name):
+            data = read_object(answer, name=connection.name, is_local=line.is_local)
+            reply: Reply = line.wire.read(data, name=connection.name)
         return reply
 
 
@@ -58,8 +62,10 @@ def fetch_models(connection: Connection, stop: Stop | None = None) -> list[str]:
     """The ids of the models that the server offers. Raises ProviderError."""
     with open_line(connection, stop) as line:
         answer = line.client.get(line.wire.MODELS_PATH, headers=line.headers, stop=stop, idle=15, total=30)
-        data = read_object(answer, name=connection.name, is_local=line.is_local)
-        return openai_compatible.model_ids(data)
+        answer = without_secrets(answer, line.headers)
+        with shape_of(connection.name):
+            data = read_object(answer, name=connection.name, is_local=line.is_local)
+            return openai_compatible.model_ids(data)
 
 
 def with_defaults(connection: Connection, request: Request) -> Request:
@@ -81,6 +87,17 @@ def with_defaults(connection: Connection, request: Request) -> Request:
 def allowed_extra(extra: Any) -> dict[str, Any]:
     """Fields typed by a person, without those that would replace the question itself."""
     return {k: v for k, v in extra.items() if k not in PROTECTED_BODY} if isinstance(extra, dict) else {}
+
+
+def without_secrets(answer: Answer, headers: Mapping[str, str]) -> Answer:
+    """The answer without the key that was sent, and an error without any header's value: servers quote what they
+    refuse, and errors are stored and shown."""
+    body = answer.body
+    for name, value in headers.items():
+        secret = value.removeprefix("Bearer ").encode()
+        if len(secret) >= SHORTEST_SECRET and (answer.status >= 300 or name.lower() in KEY_HEADERS):
+            body = body.replace(secret, "…".encode())
+    return replace(answer, body=body)
 
 
 def provider_error(error: TransportError) -> ProviderError:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from jobs.redaction import redact
 from providers.base import ProviderError
+from providers.foreign_json import storable
 from providers.retry import parse_retry_after
 from providers.transport import Answer
 
@@ -36,6 +39,15 @@ def read_object(answer: Answer, *, name: str, is_local: bool = False) -> dict[st
     if data.get("error"):
         raise _error_inside(data, answer, name=name)
     return data
+
+
+@contextmanager
+def shape_of(name: str) -> Iterator[None]:
+    """JSON without the form of an answer is unreadable too, whichever of its pieces is odd."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _unreadable(name) from error
 
 
 def status_error(answer: Answer, *, name: str, is_local: bool = False) -> ProviderError:
@@ -67,8 +79,8 @@ def _metadata(data: dict[str, Any]) -> str:
         return ""
     raw = metadata.get("raw")
     try:
-        inner = error_text(json.loads(raw)) if isinstance(raw, str) and raw.lstrip().startswith("{") else raw
-    except ValueError:
+        inner = error_text(storable(json.loads(raw))) if isinstance(raw, str) and raw.lstrip().startswith("{") else raw
+    except (ValueError, RecursionError):
         inner = raw
     provider = metadata.get("provider_name")
     text = _clean(str(inner)) if inner else ""
@@ -228,7 +240,7 @@ def _joined_stream(text: str) -> dict[str, Any]:
     last: dict[str, Any] = {}
     for event in _events(text):
         if event.get("error"):
-            return event
+            return dict(storable(event))
         last, usage = event, event.get("usage") or usage
         choice: dict[str, Any] = next(iter(event.get("choices") or []), {})
         delta = choice.get("delta") or choice.get("message") or {}
@@ -238,7 +250,8 @@ def _joined_stream(text: str) -> dict[str, Any]:
     is_whole = bool(finish) or "data: [DONE]" in text
     message = {"content": "".join(content), "reasoning_content": "".join(reasoning)}
     choice = {"message": message, "finish_reason": finish or ("stop" if is_whole else "length")}
-    return {"model": last.get("model"), "choices": [choice] if last else [], "usage": usage}
+    joined: dict[str, Any] = storable({"model": last.get("model"), "choices": [choice] if last else [], "usage": usage})
+    return joined
 
 
 def _events(text: str) -> list[dict[str, Any]]:
@@ -248,7 +261,7 @@ def _events(text: str) -> list[dict[str, Any]]:
             continue
         try:
             event = json.loads(line[5:])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # a line that was cut off in the middle
         if isinstance(event, dict):
             found.append(event)

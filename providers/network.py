@@ -53,7 +53,12 @@ class Policy:
         return self._public_refusal(scheme, ip, reach)
 
     def _is_ourselves(self, ip: addresses.IP, port: int) -> bool:
-        return port == self.own_port and (ip.is_loopback or str(ip) in self.own_addresses)
+        """Our pages, and services of ours on this machine: they also answer at its other addresses."""
+        here = {port for address, port in self.refused if self._is_here(ipaddress.ip_address(address))}
+        return port in {self.own_port, *here} and self._is_here(ip)
+
+    def _is_here(self, ip: addresses.IP) -> bool:
+        return ip.is_loopback or str(ip) in self.own_addresses
 
     def _local_refusal(self, ip: addresses.IP, port: int, reach: str) -> str:
         if reach not in ("local", "any"):

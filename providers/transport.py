@@ -17,6 +17,7 @@ import httpcore
 import httpx
 from django.utils.translation import gettext as _
 
+from providers.foreign_json import storable
 from providers.network import Policy, url_problem
 from providers.sockets import Gate, PinnedBackend, Silence, Stopped
 
@@ -25,6 +26,7 @@ IDLE_SECONDS = 120.0
 TOTAL_SECONDS = 900.0
 LARGEST_ANSWER = 4 * 1024 * 1024
 AGENT = "CharMem"
+EXPECTED = (Silence, Stopped, OSError, zlib.error, httpx.HTTPError, httpx.InvalidURL, httpcore.NetworkError)
 PROTECTED_HEADERS = frozenset(
     "host content-length transfer-encoding connection cookie authorization x-api-key proxy-authorization te trailer "
     "upgrade expect content-type accept-encoding".split()
@@ -60,9 +62,9 @@ class Answer:
         return self.body.decode("utf-8-sig", "replace")
 
     def json(self) -> Any:
-        """The body as JSON; ValueError when it is none."""
+        """The body as JSON that can be stored and shown (foreign_json.py); ValueError when it is none."""
         try:
-            return json.loads(self.text)
+            return storable(json.loads(self.text))
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
 
@@ -115,7 +117,7 @@ class Client:
             with self._http.stream(method, self.base_url + path, content=content, headers=headers) as response:
                 body = b"".join(_bounded(response, largest))
                 return Answer(response.status_code, response.headers, body)
-        except (Silence, Stopped, OSError, httpx.HTTPError, httpx.InvalidURL, httpcore.NetworkError) as error:
+        except EXPECTED as error:
             raise self._explained(error) from error
 
     def close(self) -> None:

@@ -35,6 +35,12 @@ def test_our_own_services_are_never_reached(alice: User) -> None:
         "http://192.168.40.2:8420",
         "http://127.0.0.1:6379",
         "http://[::ffff:7f00:1]:8420",
+        "http://127.9.9.9:6379",
+        "http://192.168.40.2:6379",
+        "http://[::1]:6379",
+        "http://2130706433:6379",
+        "http://0x7f.1:8420",
+        "http://0177.0.0.1:8420",
     ):
         assert "belongs to CharMem itself." in refusal(url, policy, "local")
 

@@ -15,8 +15,11 @@ from accounts.models import User
 from accounts.ownership import unscoped
 from providers.base import Completion, ProviderError, Request
 from providers.complete import complete
+from providers.connecting import listed_models, refresh_listing
 from providers.models import Call, Connection
+from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
+from tests.support.raw_server import RawServer, says
 from tests.support.wire import QUESTION, connect, no_pauses, redirect_preset
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +109,73 @@ def test_surrogates_do_not_stop_anything(connection: Connection, fake: FakeModel
     said = ask(connection, Request("", "half \ud83d", 10))
     assert said.text == "- café 😀 \ufffd end"
     assert fake.chats[0].body["messages"][0]["content"] == "half \ufffd"
+
+
+ODD = (
+    "m\\u0000\\ud800",
+    "5",
+    "null",
+    "[[]]",
+    "{}",
+    '[{"message": 5}]',
+    '[{"message": {"content": [5]}}]',
+    "[5]",
+    "1e999",
+)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("field", ["choices", "model", "usage", "error", "data", "content"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_shape_of_an_answer_is_a_crash(
+    connection: Connection, fake: FakeModel, field: str, odd: str, stream: bool
+) -> None:
+    value = odd if odd[0] in "[{5n1" else f'"{odd}"'
+    body = f'{{"choices": [{json.dumps(OK)}], "{field}": {value}}}'
+    kind = {"Content-Type": "text/event-stream" if stream else "application/json"}
+    for _n in range(8):
+        fake.respond(200, f"data: {body}\n\n" if stream else body, headers=kind)
+    try:
+        ask(connection)
+    except ProviderError as error:
+        assert error.message.isprintable()
+    assert "\x00" not in last_call().model and last_call().model.isprintable()
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_deep_nesting_is_unreadable_and_no_crash(connection: Connection, fake: FakeModel, status: int) -> None:
+    for deep in ("[" * 900 + "]" * 900, '{"error":' * 900 + "1" + "}" * 900, "[" * 100_000):
+        for _n in range(4):
+            fake.respond(status, f'{{"error": {deep}}}', headers={"Content-Type": "application/json"})
+        failure(connection)
+        while fake.next_scripted():
+            pass
+
+
+@pytest.mark.parametrize(
+    ("listing", "names"),
+    [
+        ('{"data":[{"id":"a\\u0000\\ud83d"},{"id":5},7,{}]}', ["a\ufffd\ufffd"]),
+        ('{"data":{"id":5}}', ["id"]),
+        ('{"models":[[]],"data":0}', []),
+    ],
+)
+def test_odd_names_in_a_list_of_models_can_be_stored(alice: User, listing: str, names: list[str]) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(listing)}\r\n\r\n"
+    with RawServer(says((head + listing).encode())) as server:
+        row = make_connection(alice, preset="local", base_url=server.url)
+        assert refresh_listing(row) == names
+    assert listed_models(row) == names
+
+
+def test_a_key_that_the_server_repeats_is_cut_out(alice: User, fake: FakeModel) -> None:
+    connection = connect(alice, fake, key="canaryword0123456789", extra_headers={"X-Team": "canaryteam42"})
+    said = "Incorrect API key provided: canaryword0123456789 of canaryteam42."
+    fake.respond(401, {"error": {"message": said}})
+    error = failure(connection)
+    assert error.message == ("Kitchen box does not accept the key. It said: Incorrect API key provided: … of ….")
+    fake.respond(200, {"error": {"message": said.replace(" of canaryteam42", "")}})
+    assert "canary" not in failure(connection).message
 
 
 def sse(*events: Any, done: bool = True) -> str:

@@ -225,3 +225,9 @@ def test_cookies_are_kept_only_on_request() -> None:
 )
 def test_headers_typed_by_people(name: str, value: str, sentence: str) -> None:
     assert transport.header_problem(name, value) == sentence
+
+
+def test_an_answer_that_is_packed_wrongly() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n"
+    with RawServer(says(head + b"nope")) as server:
+        assert failure(server.url).kind == "protocol"
