@@ -25,8 +25,9 @@ def invite(admin: User, role: str = "member", note: str = "") -> tuple[Invitatio
 
 
 def open_invitations() -> QuerySet[Invitation]:
-    """Unused and not expired, newest first."""
-    return Invitation.objects.filter(used_at=None, expires_at__gt=timezone.now()).order_by("-created_at")
+    """Unused, not expired, and made by somebody who still is an admin here, newest first."""
+    rows = Invitation.objects.filter(used_at=None, expires_at__gt=timezone.now())
+    return rows.filter(invited_by__role=User.Role.ADMIN, invited_by__is_active=True).order_by("-created_at")
 
 
 def find(token: str) -> Invitation | None:

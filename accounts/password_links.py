@@ -7,7 +7,6 @@ with the next sign-in, and when it was used.
 from __future__ import annotations
 
 from django.contrib.auth.tokens import default_token_generator
-from django.db import transaction
 from django.urls import reverse
 
 from accounts import sign_ins
@@ -27,11 +26,12 @@ def find(pk: str, token: str) -> User | None:
 
 def use(person: User, token: str, password: str) -> bool:
     """Set the password and end all sessions; False when somebody was quicker with the same link."""
-    with transaction.atomic():
-        fresh = User.objects.get(pk=person.pk)
-        if not default_token_generator.check_token(fresh, token):
-            return False
-        fresh.set_password(password)
-        fresh.save(update_fields=["password"])
+    fresh = User.objects.get(pk=person.pk)
+    if not default_token_generator.check_token(fresh, token):
+        return False
+    lost = fresh.password
+    fresh.set_password(password)
+    if not User.objects.filter(pk=fresh.pk, password=lost).update(password=fresh.password):
+        return False
     sign_ins.end_all(fresh)
     return True

@@ -17,6 +17,7 @@ from django.views.decorators.csrf import csrf_exempt
 from companion import pairing as pairings
 from companion.models import Pairing
 from memories import prompts_seen
+from providers.foreign_json import storable
 from sync import registration
 
 Answer = Callable[[Pairing, dict[str, Any]], dict[str, Any]]
@@ -53,8 +54,8 @@ def _answered(request: HttpRequest, pairing: Pairing, answer: Answer) -> HttpRes
     if int(request.headers.get("Content-Length") or 0) > LONGEST_BODY:
         return JsonResponse({"error": _("This is more than a companion sends.")}, status=413)
     try:
-        body = json.loads(request.body)
-    except ValueError:
+        body = storable(json.loads(request.body))
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         return JsonResponse({"error": _("This is not a JSON object.")}, status=400)
@@ -88,7 +89,8 @@ def pending(pairing: Pairing, body: dict[str, Any]) -> dict[str, Any]:
 @companion_call
 def done(pairing: Pairing, body: dict[str, Any]) -> dict[str, Any]:
     """The page has put these entries into its Data Bank and saves its settings."""
-    entries = [entry for entry in body.get("registered") or [] if isinstance(entry, dict)]
+    said = body.get("registered")
+    entries = [entry for entry in said if isinstance(entry, dict)] if isinstance(said, list) else []
     return {"noted": registration.mark_done(pairing.tavern, [str(entry.get("url")) for entry in entries])}
 
 

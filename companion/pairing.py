@@ -47,7 +47,9 @@ def find_pairing(tavern_id: UUID) -> Pairing | None:
     """The companion of a tavern, for a caller who has yet to prove itself."""
     with unscoped("a companion says which tavern it is"):
         return (
-            Pairing.objects.select_related("tavern__owner").filter(tavern=tavern_id, tavern__unlinked_at=None).first()
+            Pairing.objects.select_related("tavern__owner")
+            .filter(tavern=tavern_id, tavern__unlinked_at=None, tavern__owner__is_active=True)
+            .first()
         )
 
 
@@ -67,7 +69,13 @@ def note_seen(pairing: Pairing) -> None:
 
 def may_call_from(origin: str, tavern_url: str, charmem_host: str) -> bool:
     """Whether a page of `origin` may talk to us. `charmem_host` is the Host header of its request."""
-    page, tavern = urlsplit(origin), urlsplit(tavern_url)
+    try:
+        return _is_known(urlsplit(origin), urlsplit(tavern_url), charmem_host)
+    except ValueError:  # a port or an address that is none
+        return False
+
+
+def _is_known(page: SplitResult, tavern: SplitResult, charmem_host: str) -> bool:
     if page.scheme not in DEFAULT_PORTS or not page.hostname:
         return False
     if tavern.hostname and _place(page) == _place(tavern):

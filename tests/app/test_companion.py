@@ -214,13 +214,17 @@ def test_a_strange_page_is_refused_even_with_the_token(mara: Character) -> None:
         ("http://localhost:8000", "https://tavern.home", "charmem.home", False),
         ("file://", "http://127.0.0.1:8000", "127.0.0.1:8420", False),
         ("null", "", "127.0.0.1:8420", False),
+        ("http://[", "", "127.0.0.1:8420", False),
+        ("http://127.0.0.1:99999", "http://127.0.0.1:8000", "127.0.0.1:8420", False),
+        ("http://127.0.0.1:8000", "http://[", "127.0.0.1:8420", False),
+        ("http://127.0.0.1:8000.evil.example", "http://127.0.0.1:8000", "127.0.0.1:8420", False),
     ],
 )
 def test_which_pages_may_call(origin: str, tavern_url: str, charmem: str, expected: bool) -> None:
     assert may_call_from(origin, tavern_url, charmem) is expected
 
 
-@pytest.mark.parametrize("body", ["", "[1]", "{", '"text"'])
+@pytest.mark.parametrize("body", ["", "[1]", "{", '"text"', "[" * 100_000, '{"a":' * 100_000])
 def test_nonsense_is_answered_with_a_sentence(mara: Character, body: str) -> None:
     token = installed(mara.tavern)
     path = f"/companion/api/{mara.tavern.pk}/pending/"
@@ -234,6 +238,19 @@ def test_the_settings_page_says_how_the_companion_does(mara: Character, alice_cl
     assert b"Not heard yet" in alice_client.get("/settings/sillytavern/").content
     call(mara.tavern, "pending", token)
     assert b"Companion 0.1.0 in SillyTavern" in alice_client.get("/settings/sillytavern/").content
+
+
+@pytest.mark.parametrize("what", ["pending", "done", "seen"])
+@pytest.mark.parametrize("odd", [5, None, [[]], {"url": []}, "\x00", "\ud83d", [{"url": "\x00\ud83d"}], "x" * 100_000])
+def test_odd_fields_are_no_trouble(mara: Character, what: str, odd: object) -> None:
+    body = {"avatar": odd, "registered": odd, "text": odd}
+    assert call(mara.tavern, what, installed(mara.tavern), body).status_code == 200
+
+
+def test_a_closed_account_is_deaf(mara: Character) -> None:
+    token = installed(mara.tavern)
+    User.objects.filter(pk=mara.tavern.owner_id).update(is_active=False)
+    assert call(mara.tavern, "pending", token).status_code == 404
 
 
 def test_an_unlinked_tavern_is_deaf(mara: Character) -> None:

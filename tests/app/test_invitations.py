@@ -60,6 +60,14 @@ def test_taken_back_it_is_dead(alice_client: Client) -> None:
     assert Client().get(link).status_code == 404
 
 
+@pytest.mark.parametrize("change", [{"role": "member"}, {"is_active": False}])
+def test_it_counts_only_while_its_maker_is_an_admin(alice_client: Client, change: dict[str, object]) -> None:
+    link = invited_link(alice_client, role="admin")
+    User.objects.filter(username="alice").update(**change)
+    assert Client().get(link).status_code == 404
+    assert Client().post(link, FORM).status_code == 404
+
+
 def test_a_used_invitation_stays_in_the_books(alice_client: Client) -> None:
     Client().post(invited_link(alice_client), FORM)
     used = Invitation.objects.get()

@@ -6,9 +6,11 @@ import json
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.auth.tokens import default_token_generator
 from django.core.management import call_command
 from django.test import Client
 
+from accounts import password_links
 from accounts.commands import CommandFailed
 from accounts.models import User
 from tests.support.people import PASSWORD
@@ -56,3 +58,18 @@ def test_a_closed_account_gets_none(bob: User) -> None:
     User.objects.filter(pk=bob.pk).update(is_active=False)
     with pytest.raises(CommandFailed, match="is closed"):
         call_command("password_link", "--user", "bob")
+
+
+def test_of_two_who_use_it_at_the_same_moment_one_succeeds(bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = default_token_generator.make_token(bob)
+    really = User.set_password
+
+    def slowly(self: User, raw: str | None) -> None:
+        really(self, raw)
+        if raw == NEW:
+            assert password_links.use(bob, token, "a third four words")
+
+    monkeypatch.setattr(User, "set_password", slowly)
+    assert not password_links.use(bob, token, NEW)
+    bob.refresh_from_db()
+    assert bob.check_password("a third four words")
