@@ -1,10 +1,15 @@
-"""Security headers of every answer (stack-notes §9.6): one constant policy, no nonce, no inline script or style."""
+"""Security headers of every answer (stack-notes §9.6), and a bound on every request.
+
+One constant policy, no nonce, no inline script or style.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -23,3 +28,22 @@ def security_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
         return response
 
     return middleware
+
+
+def bounded_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Turn away bodies that no page of ours sends, before a byte is read (files would fill the disk, even those of
+    visitors), and NUL in a query, which PostgreSQL does not take."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdecimal() or int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            return _refused(413, _("This is more than CharMem takes. Nothing was changed."))
+        if "%00" in request.META.get("QUERY_STRING", ""):
+            return _refused(400, _("This address cannot be right."))
+        return get_response(request)
+
+    return middleware
+
+
+def _refused(status: int, text: str) -> HttpResponse:
+    return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")

@@ -9,13 +9,12 @@ from urllib.parse import urlsplit
 import dj_database_url
 from cryptography.fernet import Fernet
 
-from charmem_site.env import env_bool, env_list, env_secret, env_str
+from charmem_site.env import env_address, env_bool, env_choice, env_folder, env_list, env_secret, env_str, env_zone
 from charmem_site.local_addresses import own_hosts
 from charmem_site.secret_files import read_or_create
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(env_str("CHARMEM_DATA_DIR") or BASE_DIR / "data").resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATA_DIR = env_folder("CHARMEM_DATA_DIR", BASE_DIR / "data")
 
 DEBUG = env_bool("CHARMEM_DEBUG")
 SECRET_KEY = env_secret("CHARMEM_SECRET_KEY") or read_or_create(
@@ -61,8 +60,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "charmem_site.middleware.security_headers",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "charmem_site.middleware.bounded_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -103,9 +104,12 @@ SQLITE_OPTIONS = {
 }
 
 
+ENGINES = ("postgres", "postgresql", "sqlite")
+
+
 def _database() -> dict[str, object]:
     """SQLite in the data folder unless `CHARMEM_DATABASE_URL` names another engine (stack-notes §5)."""
-    url = env_secret("CHARMEM_DATABASE_URL")
+    url = env_address("CHARMEM_DATABASE_URL", ENGINES, "postgres://charmem:password@127.0.0.1:5432/charmem")
     if url:
         config = dict(dj_database_url.parse(url, conn_health_checks=True))
     else:
@@ -146,7 +150,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 50
 LANGUAGE_CODE = "en"
 USE_I18N = True
 USE_TZ = True
-TIME_ZONE = env_str("TZ", "UTC") or "UTC"
+TIME_ZONE = env_zone("TZ", "UTC")
 LOCALE_PATHS = [BASE_DIR / "locale"]
 
 STATIC_URL = "static/"
@@ -158,9 +162,9 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = False
 
-BROKER_URL = env_secret("CHARMEM_BROKER_URL")
+BROKER_URL = env_address("CHARMEM_BROKER_URL", ("redis", "rediss"), "redis://:password@127.0.0.1:6379/0")
 
-LOG_LEVEL = env_str("CHARMEM_LOG_LEVEL", "INFO")
+LOG_LEVEL = env_choice("CHARMEM_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

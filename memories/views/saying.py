@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -39,8 +39,8 @@ def explained(request: HttpRequest) -> Iterator[None]:
 def back(request: HttpRequest, fallback: str, *args: object) -> HttpResponse:
     """To the page that the form names in `next` when it is one of ours, else to `fallback`."""
     wanted = request.POST.get("next", "")
-    if wanted and url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}):
-        return redirect(wanted)
+    if wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None):
+        return HttpResponseRedirect(wanted)
     return redirect(resolve_url(fallback, *args))
 
 

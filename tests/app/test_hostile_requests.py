@@ -1,0 +1,56 @@
+"""Requests that no page of ours makes: too large, with NUL, leading elsewhere. None of them ends in a crash."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from charmem_site.middleware import CSP
+from tests.support.builders import make_world
+
+
+def test_a_body_that_no_page_sends_is_not_read(client: Client, settings: object) -> None:
+    """Not even a visitor can fill the disk with files that nobody asked for."""
+    body = b"x" * (2 * 1024 * 1024 + 1)
+    answer = client.post("/login/", body, content_type="multipart/form-data; boundary=x")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (413, "text/plain; charset=utf-8")
+    assert answer.wsgi_request._read_started is False  # type: ignore[attr-defined]
+    assert client.post("/login/", {"username": "alice"}).status_code == 422
+
+
+@pytest.mark.parametrize("length", ["-1", "1e9", "9" * 30])
+def test_odd_lengths_are_refused(client: Client, length: str) -> None:
+    assert client.get("/login/", CONTENT_LENGTH=length).status_code == 413
+
+
+def test_nul_in_an_address_is_refused(alice: User, alice_client: Client) -> None:
+    world = make_world(alice)
+    for path in (f"/characters/{world['character'].pk}/", f"/characters/{world['character'].pk}/chats/", "/help/"):
+        assert alice_client.get(path, {"q": "a\x00b"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "wanted", ["nonsense", "//evil.example/", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "\\\\e"]
+)
+def test_forms_lead_nowhere_else(alice: User, alice_client: Client, wanted: str) -> None:
+    world = make_world(alice)
+    answer = alice_client.post(f"/memories/{world['memory'].pk}/move/", {"to": "up", "next": wanted})
+    assert answer.headers["Location"] == f"/characters/{world['character'].pk}/"
+
+
+def test_every_answer_carries_the_policies(client: Client, alice_client: Client) -> None:
+    for answer in (
+        client.get("/login/"),
+        client.get("/healthz"),
+        client.get("/nowhere/"),
+        alice_client.get("/nowhere/"),
+        client.get("/login/", headers={"Host": "evil.example"}),
+        client.get("/static/icons.svg"),
+        client.post("/login/", b"x" * 3_000_000, content_type="text/plain"),
+        Client(enforce_csrf_checks=True).post("/login/", {}),
+    ):
+        assert answer.headers["Content-Security-Policy"] == CSP
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["X-Frame-Options"] == "DENY"
+        assert answer.headers["Referrer-Policy"] == "same-origin"
