@@ -119,6 +119,18 @@ def restore_revision(user: User, revision: Revision) -> Revision | None:
     return memory_file.restore(revision.file, revision, author=user, reason=reason)
 
 
+def undo(user: User, file: MemoryFile, number: int | None = None) -> Revision | None:
+    """Take back the change that made revision `number`, the newest one when none is named.
+
+    What an extraction added since stays. ValueError when the file was changed in other ways since.
+    """
+    latest = file.revisions.first()
+    if number is None or latest is None or latest.number <= number:
+        return undo_last(user, file)
+    reason = _("Revision %(number)s undone") % {"number": number}
+    return memory_file.take_back(file, number, author=user, reason=reason)
+
+
 def undo_last(user: User, file: MemoryFile) -> Revision | None:
     """Take the newest change back; called again, the one before it. None at the beginning of the history."""
     latest = file.revisions.first()

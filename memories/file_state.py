@@ -66,6 +66,15 @@ def extended(
     return state
 
 
+def without_change(before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:
+    """The state `now` without the change from `before` to `after`; None unless only blocks were appended since."""
+    count = len(after["blocks"])
+    is_same_form = all(after[name] == now[name] for name in FILE_FIELDS)
+    if not is_same_form or after["blocks"] != now["blocks"][:count]:
+        return None
+    return {**before, "blocks": [*before["blocks"], *now["blocks"][count:]]}
+
+
 def _dump_block(block: MemoryBlock, memories: Iterable[Memory]) -> dict[str, Any]:
     links = (f"{name}_id" for name in BLOCK_LINKS)
     row = {name: getattr(block, name) for name in ("id", "created_at", *links, *BLOCK_FIELDS)}

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -49,7 +49,7 @@ def file_for(character: Character, chat: Chat | None = None) -> MemoryFile:
     """The character's memory file (or the one for `chat`), made when there is none yet."""
     owner = character.tavern.owner
     files = MemoryFile.objects.for_user(owner).filter(character=character, chat=chat)
-    found = files.first()
+    found = next(iter(files[:1]), None)
     if found is not None:
         found.owner = owner
         return found
@@ -133,6 +133,19 @@ def restore(file: MemoryFile, revision: Revision, *, author: User | None, reason
     made.restored = revision.number
     made.save(update_fields=["restored"])
     return made
+
+
+def take_back(file: MemoryFile, number: int, *, author: User | None, reason: str) -> Revision:
+    """Undo what revision `number` did and keep the blocks that came since. ValueError when it cannot be told apart."""
+    pair = {one.number: revision_state(one) for one in file.revisions.filter(number__in=(number - 1, number))}
+    with change(file, reason=reason, author=author) as editor:
+        now = file_state.dump(file)
+        state = file_state.without_change(pair[number - 1], pair[number], now) if len(pair) == 2 else None
+        if state is None:
+            raise ValueError(_("There were other changes since, so nothing was taken back. History has every version."))
+        file_state.load(file, state)
+        editor.touch(**_difference(now, state))
+    return file.revisions.get(number=file.version)
 
 
 def revision_text(revision: Revision) -> str:
@@ -221,8 +234,7 @@ def _new_state(editor: Editor) -> dict[str, Any]:
     if editor.only_appended:
         before = file.revisions.order_by().filter(number=file.version - 1).values_list("memories", "state__data")
         latest = before.first()
-        present = file.blocks.order_by().aggregate(count=Count("memories"))["count"]
-        if latest is not None and latest[0] + editor.added == present:
+        if latest is not None and latest[0] == editor.found:
             return file_state.extended(json.loads(_text(latest[1])), file, editor.only_appended)
     return file_state.dump(file)
 

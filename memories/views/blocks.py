@@ -16,14 +16,14 @@ from memories.character_frame import character_frame
 from memories.forms import BlockForm, BulletForm
 from memories.memory_file import file_for
 from memories.memory_list import Filters, cards
-from memories.models import MemoryBlock
+from memories.models import MemoryBlock, MemoryFile
 from memories.views.saying import back, came_from, explained, say
 from sync.models import Character
 
 
-def undo_url(block: MemoryBlock) -> str:
-    """Where the toast's Undo goes."""
-    return reverse("memories:undo", args=[block.file.character_id])
+def undo_url(file: MemoryFile) -> str:
+    """Where the toast's Undo goes: it takes back this very change, whatever an extraction adds meanwhile."""
+    return f"{reverse('memories:undo', args=[file.character_id])}?revision={file.version}"
 
 
 def held(request: PersonRequest, block_id: UUID) -> MemoryBlock:
@@ -49,7 +49,7 @@ def add(request: PersonRequest, block_id: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with explained(request):
             editing.add_memory(request.user, block, form.cleaned_data["text"])
-            say(request, _("Added."), undo_url(block))
+            say(request, _("Added."), undo_url(block.file))
         return back(request, "memories:character", block.file.character_id)
     context = {
         "back": request.POST.get("next") or came_from(request, f"b{block_id}"),
@@ -69,7 +69,7 @@ def write(request: PersonRequest, character_id: UUID) -> HttpResponse:
         with explained(request):
             file = file_for(character)
             editing.add_block(request.user, file, _("written by hand"), form.lines(character.name))
-            say(request, _("Written down."), reverse("memories:undo", args=[character_id]))
+            say(request, _("Written down."), undo_url(file))
         return redirect("memories:character", character_id)
     context = {
         "form": form,
@@ -86,7 +86,7 @@ def delete(request: PersonRequest, block_id: UUID) -> HttpResponse:
     block = held(request, block_id)
     with explained(request):
         editing.delete_block(request.user, block)
-        say(request, _("Block deleted."), undo_url(block))
+        say(request, _("Block deleted."), undo_url(block.file))
     return back(request, "memories:character", block.file.character_id)
 
 

@@ -44,9 +44,12 @@ def page(request: PersonRequest, memory_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: PersonRequest, memory_id: UUID) -> HttpResponse:
-    """Change the wording; in place inside the card, or on a page."""
+    """Change the wording; in place inside the card, or on a page. `seen` is the wording that was on the screen."""
     memory = held(request, memory_id)
     form = BulletForm(request.POST or None, initial={"text": memory.text})
+    if request.POST.get("seen", memory.text) != memory.text:
+        sentence = _("Meanwhile this memory was changed to “%(text)s”. Save again to put your wording in its place.")
+        form.add_error("text", sentence % {"text": memory.text})
     if request.method == "POST" and form.is_valid():
         return _save(request, memory, form)
     context = {
@@ -63,7 +66,7 @@ def edit(request: PersonRequest, memory_id: UUID) -> HttpResponse:
 def _save(request: PersonRequest, memory: Memory, form: BulletForm) -> HttpResponse:
     with explained(request):
         editing.edit_memory(request.user, memory, form.cleaned_data["text"])
-        say(request, _("Saved."), undo_url(memory.block))
+        say(request, _("Saved."), undo_url(memory.block.file))
     return _refresh(request, memory)
 
 
@@ -73,7 +76,7 @@ def delete(request: PersonRequest, memory_id: UUID) -> HttpResponse:
     memory = held(request, memory_id)
     with explained(request):
         editing.delete_memory(request.user, memory)
-        say(request, _("Memory deleted."), undo_url(memory.block))
+        say(request, _("Memory deleted."), undo_url(memory.block.file))
     return _refresh(request, memory)
 
 

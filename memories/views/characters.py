@@ -127,11 +127,12 @@ def extract(request: PersonRequest, character_id: UUID) -> HttpResponse:
 
 @require_POST
 def undo(request: PersonRequest, character_id: UUID) -> HttpResponse:
-    """Take back the last change of the character's memory file."""
+    """Take back the last change of the character's memory file, or the one that `revision` names."""
     character = owned(Character, request, pk=character_id)
     file = owned(MemoryFile, request, character=character, chat=None)
+    number = request.GET.get("revision", "")
     with explained(request):
-        editing.undo_last(request.user, file)
+        editing.undo(request.user, file, int(number) if number.isdecimal() and len(number) < 10 else None)
         say(request, _("Taken back."))
     return redirect("memories:character", character.pk)
 

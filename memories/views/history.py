@@ -8,7 +8,6 @@ from uuid import UUID
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -18,6 +17,7 @@ from memories.character_frame import character_frame
 from memories.history_page import compare, previous, revisions
 from memories.memory_file import revision_text
 from memories.models import Revision
+from memories.views.blocks import undo_url
 from memories.views.saying import explained, say
 from sync.models import Character
 
@@ -63,5 +63,5 @@ def restore(request: PersonRequest, revision_id: UUID) -> HttpResponse:
     with explained(request):
         editing.restore_revision(request.user, revision)
         text = _("Revision %(n)s is back. What was there before stays in the history.") % {"n": revision.number}
-        say(request, text, reverse("memories:undo", args=[character.pk]))
+        say(request, text, undo_url(revision.file))
     return redirect("memories:history", character.pk)

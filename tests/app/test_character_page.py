@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import User
 from memories import editing
-from memories.memory_file import file_for
+from memories.memory_file import change, file_for
 from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.views.bullets import new_place
 from sync.models import Character, Message
@@ -98,6 +98,23 @@ def test_editing_a_memory_changes_it_and_can_be_taken_back_after_a_reload(
     assert texts(file)[0] == "Swore an oath."
 
 
+def test_of_two_who_edit_one_memory_the_second_sees_what_the_first_wrote(
+    alice_client: Client, file: MemoryFile
+) -> None:
+    memory = find(file, "Swore an oath.")
+    url = f"/memories/{memory.pk}/edit/"
+    seen = soup(alice_client.get(url)).select_one("[name=seen]")["value"]
+    alice_client.post(url, {"text": "Swore it on the lantern.", "seen": seen})
+    answer = soup(alice_client.post(url, {"text": "Swore it at night.", "seen": seen}, headers=HX), 422)
+    assert words(answer.select_one(".error")) == (
+        "Meanwhile this memory was changed to “Swore it on the lantern.”. Save again to put your wording in its place."
+    )
+    assert answer.textarea.get_text().strip() == "Swore it at night."
+    assert texts(file)[0] == "Swore it on the lantern."
+    alice_client.post(url, {"text": "Swore it at night.", "seen": answer.select_one("[name=seen]")["value"]})
+    assert texts(file)[0] == "Swore it at night."
+
+
 def test_an_empty_wording_is_refused_in_words(alice_client: Client, file: MemoryFile) -> None:
     memory = find(file, "Swore an oath.")
     answer = alice_client.post(f"/memories/{memory.pk}/edit/", {"text": "  "}, headers=HX)
@@ -110,8 +127,10 @@ def test_deleting_says_so_and_offers_undo(alice_client: Client, file: MemoryFile
     assert texts(file) == ["Swore an oath.", "Drinks her tea cold."]
     said = toast(alice_client)
     assert "Memory deleted." in words(said)
+    with change(file_for(file.character), reason="extracted") as editor:
+        editor.add_block("A new chat", ["Sold the lamp."], origin="extracted")
     alice_client.post(said.select_one("form")["action"])
-    assert texts(file) == ["Swore an oath.", "Lit a lamp.", "Drinks her tea cold."]
+    assert texts(file) == ["Swore an oath.", "Lit a lamp.", "Drinks her tea cold.", "Sold the lamp."]
 
 
 def test_a_block_gets_one_more_memory_and_can_be_deleted(alice_client: Client, file: MemoryFile) -> None:

@@ -108,3 +108,19 @@ def test_any_revision_can_come_back_at_any_time(alice: User, file: MemoryFile) -
 def test_only_the_owner_changes_a_file(bob: User, file: MemoryFile) -> None:
     with pytest.raises(PermissionError):
         editing.delete_block(bob, file.blocks.get(label="one"))
+
+
+def test_undo_takes_back_its_own_change_and_leaves_what_an_extraction_added(alice: User, file: MemoryFile) -> None:
+    deleted = editing.delete_memory(alice, memory_file.memories_of(file)[1])
+    assert deleted is not None
+    with change(file, reason="extracted") as editor:
+        editor.add_block("three", ["Flux met a fox."], origin="extracted")
+    made = editing.undo(alice, file, deleted.number)
+    assert made is not None and (made.added, made.removed) == (1, 0)
+    texts = [["[Flux, Alex — adoption]", "Alex adopted Flux."], ["Zed bought a boat."], ["Flux met a fox."]]
+    assert lines(file) == texts
+    assert memory_file.memories_of(file)[1].evidence
+    with pytest.raises(ValueError, match="There were other changes since"):
+        editing.undo(alice, file, deleted.number)
+    assert lines(file) == texts
+    assert file.version == file.revisions.count() - 1
