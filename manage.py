@@ -15,7 +15,12 @@ def main() -> None:
         sys.exit(serve(sys.argv[2:]))
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from charmem_site.env import EnvError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except EnvError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

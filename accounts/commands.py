@@ -6,8 +6,9 @@ import json
 import sys
 from typing import Any
 
+from django.core.checks import run_checks
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, SystemCheckError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -46,6 +47,9 @@ class ProductCommand(BaseCommand):
             if self._called_from_command_line:  # type: ignore[attr-defined]
                 _migrate_if_needed()
             return super().execute(*args, **options)
+        except SystemCheckError:
+            self._tell_failure(CommandFailed(_what_is_set_wrong()))
+            sys.exit(1)
         except CommandFailed as failure:
             if not getattr(self, "_called_from_command_line", False):
                 raise
@@ -73,6 +77,10 @@ class ProductCommand(BaseCommand):
         if self._json:
             self.stdout.write(json.dumps({"error": sentence}, ensure_ascii=False))
         self.stderr.write(sentence, lambda text: text)
+
+
+def _what_is_set_wrong() -> str:
+    return " ".join(f"{one.msg} {one.hint or ''}".strip() for one in run_checks() if one.is_serious())
 
 
 def _migrate_if_needed() -> None:

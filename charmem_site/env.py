@@ -1,9 +1,12 @@
-"""Reading the environment: three typed helpers that fail loudly, with the `_FILE` convention for secrets."""
+"""Reading the environment: typed values that fail loudly, with the `_FILE` convention for secrets."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
@@ -31,15 +34,40 @@ def env_bool(name: str, default: bool = False) -> bool:
     raise EnvError(f"{name}={text!r} is neither yes nor no.")
 
 
-def env_int(name: str, default: int) -> int:
-    """A whole number."""
-    text = env_str(name)
-    if not text:
-        return default
+def env_choice(name: str, default: str, choices: Collection[str]) -> str:
+    """One of a few words, in capital letters."""
+    text = env_str(name).upper() or default
+    if text not in choices:
+        raise EnvError(f"{name}={text} is none of {', '.join(choices)}.")
+    return text
+
+
+def env_zone(name: str, default: str) -> str:
+    """The name of a time zone that this computer knows."""
+    text = env_str(name) or default
     try:
-        return int(text)
-    except ValueError as error:
-        raise EnvError(f"{name}={text!r} is not a whole number.") from error
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise EnvError(f"{name}={text} is not the name of a time zone, like Europe/Berlin.") from error
+    return text
+
+
+def env_folder(name: str, default: Path) -> Path:
+    """A folder that is there or can be made; a new one is closed to other users of this computer."""
+    path = Path(env_str(name) or default).resolve()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvError(f"{name}: the folder {path} cannot be made: {error.strerror}.") from error
+    return path
+
+
+def env_address(name: str, schemes: Collection[str], example: str) -> str:
+    """An address that may hold a password, so that a wrong one is not repeated; empty when there is none."""
+    text = env_secret(name)
+    if text and urlsplit(text).scheme not in schemes:
+        raise EnvError(f"{name} is not an address like {example}.")
+    return text
 
 
 def env_list(name: str, separator: str = ",") -> list[str]:

@@ -23,7 +23,7 @@ class DataFolderLock:
         self._file: IO[str] | None = None
 
     def __enter__(self) -> DataFolderLock:
-        self._data_dir.mkdir(parents=True, exist_ok=True)
+        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (self._data_dir / NAME).open("a+", encoding="utf-8")
         if not _try_lock(file):
             file.close()
