@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import socket
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 
 from charmem_site.env import EnvError
 from charmem_site.serve.lock import AlreadyRunning, DataFolderLock
@@ -49,16 +51,22 @@ def main(arguments: Sequence[str]) -> int:
         options = read(arguments)
         with DataFolderLock(options.data_dir):
             claim_port(options)
-            return Supervisor(options).run()
+            if not options.json:
+                return Supervisor(options).run()
+            out = sys.stdout
+            with redirect_stdout(sys.stderr):
+                return Supervisor(options, out).run()
     except (BadBind, EnvError) as error:
-        return _refuse(str(error), 2)
+        return _refuse(str(error), 2, arguments)
     except (AlreadyRunning, PortTaken) as error:
-        return _refuse(str(error), 1)
+        return _refuse(str(error), 1, arguments)
     except OSError as error:
-        return _refuse(f"CharMem cannot use its data folder: {error}", 1)
+        return _refuse(f"CharMem cannot use its data folder: {error}", 1, arguments)
 
 
-def _refuse(sentence: str, code: int) -> int:
+def _refuse(sentence: str, code: int, arguments: Sequence[str]) -> int:
+    if "--json" in arguments:
+        print(json.dumps({"error": sentence}, ensure_ascii=False))
     print(sentence, file=sys.stderr)
     return code
 

@@ -22,12 +22,13 @@ class BadBind(ValueError):
 
 @dataclass(frozen=True)
 class Options:
-    """Data folder, address and port to listen on, and whether the local network may call."""
+    """Data folder, address and port to listen on, whether the local network may call, and who reads what is said."""
 
     data_dir: Path
     host: str
     port: int
     lan: bool
+    json: bool = False
 
     @property
     def bind(self) -> str:
@@ -69,7 +70,11 @@ def read(arguments: Sequence[str]) -> Options:
     """Options from the command line and the environment; raises BadBind, EnvError or SystemExit(2)."""
     parser = argparse.ArgumentParser(prog="manage.py serve", description="Run CharMem: pages and background work.")
     parser.add_argument("--lan", action="store_true", help="answer the whole local network, not only this machine")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object with the addresses; everything else to stderr"
+    )
     asked = parser.parse_args(arguments)
     host, port = split_bind(env_str("CHARMEM_BIND") or DEFAULT_BIND)
     lan = asked.lan or env_bool("CHARMEM_LAN")
-    return Options(data_dir=data_dir(), host="0.0.0.0" if lan else host, port=port, lan=lan)  # noqa: S104  asked for
+    host = "0.0.0.0" if lan else host  # noqa: S104  asked for
+    return Options(data_dir=data_dir(), host=host, port=port, lan=lan, json=asked.json)

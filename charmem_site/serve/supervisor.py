@@ -7,11 +7,13 @@ stop:  web first, then the worker, 10 s each, then the hard way; a second Ctrl-C
 
 from __future__ import annotations
 
+import json
 import queue
 import signal
 import time
 from contextlib import suppress
 from types import FrameType
+from typing import TextIO
 
 from charmem_site.serve.child import Child
 from charmem_site.serve.messages import PREPARED, READY, SETUP
@@ -28,10 +30,11 @@ def say(text: str) -> None:
 
 
 class Supervisor:
-    """Run web and worker until asked to stop; `run` returns the exit code."""
+    """Run web and worker until asked to stop; `run` returns the exit code. The addresses go to `out` as JSON."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, out: TextIO | None = None) -> None:
         self.options = options
+        self._out = out
         environment, logs = options.child_environment(), options.data_dir / "logs"
         self.web = Child("web", environment, logs, self._hear)
         self.worker = Child("worker", environment, logs, self._hear)
@@ -97,6 +100,9 @@ class Supervisor:
             self._announce()
 
     def _announce(self) -> None:
+        if self._out:
+            facts = {"addresses": self.options.addresses(), "setup_link": self._setup_link or None}
+            print(json.dumps(facts), file=self._out, flush=True)
         say("CharMem is running. Open:")
         for address in self.options.addresses():
             say(f"  {address}")

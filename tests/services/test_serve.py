@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
+import subprocess
+import sys
 
 import psutil
 
 from charmem_site.local_addresses import lan_addresses
-from tests.support.processes import Running, interrupt, is_gone, part
+from tests.support.processes import ROOT, Running, interrupt, is_gone, part
 from tests.support.waiting import wait_until
 
 
@@ -124,3 +127,27 @@ def test_kill_9_of_the_supervisor_leaves_no_orphan_and_frees_the_folder(house: R
 
     wait_until(lambda: is_gone(below), 12)
     _serve(house)
+
+
+def test_with_json_the_addresses_are_one_object_and_the_rest_goes_to_stderr(house: Running) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--json"],
+        cwd=ROOT,
+        env=house.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    house.started.append(process)
+    assert process.stdout is not None
+    said = json.loads(process.stdout.readline())
+    assert said["addresses"] == [f"http://127.0.0.1:{house.port}/"]
+    assert said["setup_link"].startswith(f"http://127.0.0.1:{house.port}/setup")
+    refused = house.command("serve", "--json")
+    assert refused.returncode == 1
+    assert json.loads(refused.stdout) == {"error": refused.stderr.strip()}
+    interrupt(psutil.Process(process.pid))
+    with process.stdout as rest:
+        assert rest.read() == b""
+    assert process.wait(25) == 0

@@ -17,7 +17,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--lan", action="store_true", help="answer the whole local network, not only this machine")
+        parser.add_argument("--json", action="store_true", help="print one JSON object with the addresses")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        lan = ["--lan"] if options["lan"] else []
-        os.execv(sys.executable, [sys.executable, "-m", "charmem_site.serve", *lan])  # noqa: S606  our own interpreter
+        flags = [f"--{name}" for name in ("lan", "json") if options[name]]
+        os.execv(sys.executable, [sys.executable, "-m", "charmem_site.serve", *flags])  # noqa: S606  our own interpreter
