@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from accounts.commands import CommandFailed, ProductCommand, WrongUsage
 from accounts.models import User
@@ -13,6 +14,7 @@ from jobs.drain import run_until_ended
 from jobs.models import Job
 from memories import write_back
 from memories.extraction import start_extraction
+from memories.models import MemoryFile
 from sync.models import Character, Chat
 
 
@@ -34,16 +36,19 @@ class Command(ProductCommand):
             raise WrongUsage("--chat needs --character or --avatar, not --all.")
         characters = _characters(person, options)
         chat = _chat(person, characters[0], options["chat"]) if options["chat"] else None
+        begin = timezone.now()
         try:
-            jobs = [start_extraction(person, character=one, chat=chat) for one in characters]
+            work = [(one, start_extraction(person, character=one, chat=chat)) for one in characters]
         except ValueError as refusal:
             raise CommandFailed(str(refusal)) from refusal
+        written: list[Job] = []
         if options["wait"]:
-            jobs = [run_until_ended(job) for job in jobs]
-            _fail_if_any_failed(jobs)
-        written = [run_until_ended(job) for one in characters for job in write_back.under_way(one) if options["wait"]]
-        lines = [*(_line(job) for job in jobs), *(_trouble(job) for job in written if job.error)]
-        self.say("\n".join(lines), {"jobs": [_facts(job) for job in jobs], "files": [_file(job) for job in written]})
+            work = [(one, run_until_ended(job)) for one, job in work]
+            _fail_if_any_failed(work)
+            under_way = [job for one in characters for job in write_back.jobs_since(one, begin)]
+            written = [run_until_ended(job) for job in under_way]
+        lines = [*(_line(*one) for one in work), *(_trouble(job) for job in written if job.error)]
+        self.say("\n".join(lines), {"jobs": [_facts(*one) for one in work], "files": [_file(job) for job in written]})
 
 
 def _characters(person: User, options: dict[str, Any]) -> list[Character]:
@@ -75,15 +80,15 @@ def _chat(person: User, character: Character, name: str) -> Chat:
     return chat
 
 
-def _fail_if_any_failed(jobs: list[Job]) -> None:
-    bad = [job for job in jobs if job.state != Job.State.DONE]
+def _fail_if_any_failed(work: list[tuple[Character, Job]]) -> None:
+    bad = [(one, job) for one, job in work if job.state != Job.State.DONE]
     if bad:
-        reasons = [f"{job.label}: {job.error or job.get_state_display()} {job.hint}".strip() for job in bad]
+        reasons = [f"{one.name}: {job.error or job.get_state_display()} {job.hint}".strip() for one, job in bad]
         raise CommandFailed(" ".join(reasons))
 
 
-def _line(job: Job) -> str:
-    return f"{job.label}: {job.result.get('text') or job.get_state_display()}"
+def _line(character: Character, job: Job) -> str:
+    return f"{character.name}: {job.result.get('text') or job.get_state_display()}"
 
 
 def _trouble(job: Job) -> str:
@@ -92,9 +97,10 @@ def _trouble(job: Job) -> str:
 
 
 def _file(job: Job) -> dict[str, Any]:
-    return {"name": job.label, "state": job.state, "error": job.error, **job.result}
+    file = MemoryFile.objects.for_user(job.owner).filter(pk=job.params["file"]).first()
+    return {"name": file.name if file else "", "state": job.state, "error": job.error, **job.result}
 
 
-def _facts(job: Job) -> dict[str, Any]:
+def _facts(character: Character, job: Job) -> dict[str, Any]:
     counts = {name: job.result.get(name, 0) for name in ("memories", "messages", "chunks")}
-    return {"id": str(job.pk), "character": job.label, "state": job.state, **counts}
+    return {"id": str(job.pk), "character": character.name, "state": job.state, **counts}

@@ -11,12 +11,15 @@ from accounts.models import User
 from jobs.models import Job
 from memories import queries
 from memories.models import Memory, MemoryFile
+from providers.models import Connection
 from providers.queries import default_connection
-from sync.models import Character, Tavern
+from sync.models import Character, FileConflict, Tavern
 
 
 class Command(ProductCommand):
-    help = "Show linked folders, characters with memories and unread messages, and jobs that run or failed."
+    help = (
+        "Show folders, characters with memories and unread messages, conflicts, and how many jobs are in which state."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         facts = status(self.person(options))
@@ -29,11 +32,16 @@ def status(person: User) -> dict[str, Any]:
     states = Job.objects.for_user(person).values_list("state").annotate(n=Count("pk")).order_by()
     return {
         "user": person.username,
-        "model": f"{connection.name} ({connection.model})" if connection else None,
+        "model": _model(connection) if connection else None,
         "taverns": [_tavern(one) for one in Tavern.objects.for_user(person).order_by("name")],
         "characters": _characters(person),
+        "conflicts": FileConflict.objects.for_user(person).filter(decided_at=None).count(),
         "jobs": dict(states),
     }
+
+
+def _model(connection: Connection) -> str:
+    return f"{connection.name} ({connection.model})" if connection.model else connection.name
 
 
 def _tavern(tavern: Tavern) -> dict[str, Any]:
@@ -69,6 +77,7 @@ def _character(person: User, character: Character, memories: int, file: MemoryFi
 def _text(facts: dict[str, Any]) -> str:
     lines = [f"{one['name']}: {one['state']} {one['reason']}".rstrip() for one in facts["taverns"]]
     lines += [f"Model: {facts['model'] or 'none connected'}"]
-    lines += [f"{one['name']}: {one['memories']} memories, {one['unread']} unread" for one in facts["characters"]]
+    lines += [f"{one['name']}: memories {one['memories']}, unread {one['unread']}" for one in facts["characters"]]
+    lines += [f"Memory files that wait for your decision: {facts['conflicts']}"] if facts["conflicts"] else []
     lines += [f"Jobs {state}: {count}" for state, count in sorted(facts["jobs"].items())]
     return "\n".join(lines)
