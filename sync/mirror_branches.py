@@ -29,7 +29,7 @@ def link_branches(one: Pass, changed: list[UUID]) -> None:
         named = by_name.get((chat.character_id, chat.group_id, chat.parent_name)) if chat.parent_name else None
         if chat.pk not in touched and (named is None or chat.parent_id or named.pk not in touched):
             continue
-        one.check()
+        one.should_stop()  # keeps the hold on the folder; what was read is linked in any case
         _link(chat, named, relatives)
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from sync.mirror_branches import link_branches
 from sync.mirror_matching import match_rows
 from sync.mirror_messages import Written, write_messages
-from sync.mirror_pass import BATCH, Pass, batches, refusal
+from sync.mirror_pass import BATCH, Interrupted, Pass, batches, refusal
 from sync.models import Character, Chat, Group
 from sync.tavern.chats import ChatReader, read_chat
 from sync.tavern.dates import date_in_name, parse_date
@@ -32,10 +32,11 @@ ORPHAN = Problem("no-owner", "No character and no group has this chat.", "It was
 
 @dataclass
 class ChatNews:
-    """Chats with changed messages, and the Data Bank entries inside chats that were read."""
+    """Chats with changed messages, the Data Bank entries inside chats that were read, and all that were read."""
 
     changed: list[UUID] = field(default_factory=list)
     attachments: dict[UUID, list[AttachmentEntry]] = field(default_factory=dict)
+    read: list[tuple[UUID, str, Seen]] = field(default_factory=list)
 
 
 @dataclass
@@ -61,13 +62,24 @@ def mirror_chats(one: Pass, news: ChatNews) -> None:
     wanted |= {path for path in orphans if owners.of(path)}
     rows = _rows(one, sorted(wanted), is_simple=not lost)
     matched = match_rows(one, rows, sorted(wanted), owners.of)
-    for number, path in enumerate(sorted(wanted)):
-        one.check()
-        one.note(step=number, total=len(wanted), doing=path)
-        _mirror_one(one, matched.get(path), owners.of(path), path, news)
-    _mark_gone(one, list(rows.values()), set(lost))
-    link_branches(one, news.changed)
+    try:
+        for number, path in enumerate(sorted(wanted)):
+            one.check()
+            one.note(step=number, total=len(wanted), doing=path)
+            _mirror_one(one, matched.get(path), owners.of(path), path, news)
+        _mark_gone(one, list(rows.values()), set(lost))
+    except Interrupted:
+        _finish_read(one, news)
+        raise
+    _finish_read(one, news)
     one.report.chats = news.changed
+
+
+def _finish_read(one: Pass, news: ChatNews) -> None:
+    """Only a chat that knows its parent counts as read: else a pass that broke off would leave it without one."""
+    link_branches(one, [chat for chat, _path, _seen in news.read])
+    for _chat, path, seen in news.read:
+        one.done(path, seen)
 
 
 def _rows(one: Pass, wanted: list[str], *, is_simple: bool) -> dict[str, Chat]:
@@ -131,13 +143,15 @@ def _mirror_one(one: Pass, row: Chat | None, owner: Character | Group | None, pa
         with read_chat(file) as reader:
             written = write_messages(row, reader, save=partial(_save, row, reader), check=one.check)
     one.issues.put(path, [*written.problems, *reader.problems.all()])
+    # A pass that died between messages and row left a digest that differs: those changes are news as well.
+    written.changed |= not written.guarded and written.digest != row.content_hash
     _finish(row, reader, written)
     if written.changed or before:
         news.changed.append(row.pk)
     if not written.guarded:
         news.attachments[row.pk] = read_attachments(reader.header.attachments)
     one.report.messages_written += written.rows
-    one.done(path, seen)
+    news.read.append((row.pk, path, seen))
 
 
 def _place(row: Chat, owner: Character | Group, path: str) -> bool:
