@@ -7,7 +7,7 @@ what fell between.
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -53,10 +53,10 @@ def rebuild(file: MemoryFile) -> Job:
     return schedule(file)
 
 
-def under_way(character: Character) -> list[Job]:
-    """Jobs that are about to bring this character's files into the Data Bank."""
-    rows = Job.objects.for_user(character.tavern.owner).filter(kind=KIND, state__in=Job.ACTIVE)
-    return list(rows.filter(subject=f"character:{character.pk}"))
+def jobs_since(character: Character, moment: datetime) -> list[Job]:
+    """Jobs that bring this character's files into the Data Bank: those at work, and those that ended since `moment`."""
+    rows = Job.objects.for_user(character.tavern.owner).filter(kind=KIND, subject=f"character:{character.pk}")
+    return list(rows.filter(Q(state__in=Job.ACTIVE) | Q(finished_at__gte=moment)).order_by("created_at"))
 
 
 def key_of(file_id: UUID) -> str:
