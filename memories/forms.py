@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -49,16 +51,40 @@ class BlockForm(forms.Form):
 
 
 class FileForm(forms.ModelForm):
-    """Name and layout of a character's memory file."""
+    """Name and layout of a character's memory file. The separator stands on a line of its own between blocks."""
+
+    separator = forms.CharField(
+        label=_("Own separator"),
+        required=False,
+        max_length=70,
+        widget=forms.TextInput(attrs={"class": "input mono", "placeholder": "---"}),
+        help_text=_("Only for the last layout: the custom chunk boundary that is set in Vector Storage."),
+    )
 
     class Meta:
         model = MemoryFile
-        fields = ("name", "layout")
+        fields = ("name", "layout", "separator")
         labels = {"name": _("File name"), "layout": _("How it is written")}
         widgets = {
             "name": forms.TextInput(attrs={"class": "input mono"}),
             "layout": forms.Select(attrs={"class": "input"}),
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.found = self.instance.separator
+        self.initial["separator"] = self.found.strip()
+
+    def clean_separator(self) -> str:
+        """As it was found when its words are the same; else on a line of its own."""
+        text = str(self.cleaned_data["separator"]).strip()
+        if "<" in text:
+            raise forms.ValidationError(_("A separator cannot hold “<”: that is how blocks begin."))
+        if self.data.get("layout") == MemoryFile.Layout.CUSTOM and not text:
+            raise forms.ValidationError(_("Type the separator, for example ---."))
+        if text == self.found.strip():
+            return self.found
+        return f"\n\n{text}\n\n" if text else "\n\n"
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"]).strip()

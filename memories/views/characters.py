@@ -156,7 +156,7 @@ def _settle(user: User, character: Character, form: FileForm) -> None:
     """Layout first (it makes a revision), then the name; address and index stay."""
     file = file_for(character)
     with memory_file.change(file, reason=_("Layout changed"), author=user) as editor:
-        layout = form.cleaned_data["layout"]
-        editor.set_layout(layout=layout, separator=file.separator, with_metadata=file.with_metadata)
+        layout, separator = form.cleaned_data["layout"], form.cleaned_data["separator"]
+        editor.set_layout(layout=layout, separator=separator, with_metadata=file.with_metadata)
     if form.cleaned_data["name"] != file.name:
         outside_text.rename(file, form.cleaned_data["name"])

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from memories import editing
+from memories import editing, memory_file
 from memories.memory_file import change, file_for
 from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.views.bullets import new_place
@@ -278,6 +278,24 @@ def test_a_file_name_of_ones_own_has_no_slashes(alice_client: Client, seraphine:
     alice_client.post(url, {"name": "seraphine-remembers.md", "layout": "bullet"})
     file.refresh_from_db()
     assert (file.name, file.layout) == ("seraphine-remembers.md", "bullet")
+
+
+def test_an_own_separator_stands_between_the_blocks(
+    alice_client: Client, seraphine: Character, file: MemoryFile
+) -> None:
+    url, name = f"/characters/{seraphine.pk}/settings/", {"name": file.name}
+    refused = soup(alice_client.post(url, {**name, "layout": "custom", "separator": " "}))
+    assert "Type the separator" in words(refused.select_one(".error"))
+    refused = soup(alice_client.post(url, {**name, "layout": "custom", "separator": "<memory"}))
+    assert "cannot hold" in words(refused.select_one(".error"))
+    alice_client.post(url, {**name, "layout": "custom", "separator": "%%%"})
+    file.refresh_from_db()
+    assert "</memory>\n\n%%%\n\n<memory" in memory_file.render(file)
+    assert soup(alice_client.get(url)).select_one("#id_separator")["value"] == "%%%"
+    MemoryFile.objects.for_user(file.owner).update(separator="\n***\n")
+    alice_client.post(url, {**name, "layout": "custom", "separator": "***"})
+    file.refresh_from_db()
+    assert file.separator == "\n***\n"
 
 
 def test_strangers_get_404_everywhere(charlie_client: Client, seraphine: Character, file: MemoryFile) -> None:
