@@ -29,9 +29,10 @@ class Target:
     admin: bool = False
 
 
+FIELD = ("/characters/", "/chats/", "/memories/", "/blocks/", "/revisions/", "/conflicts/")
 MAIN = (
     Target("memories:home", gettext_lazy("Home"), "house", key="h"),
-    Target("memories:characters", gettext_lazy("Characters"), "contact-round", ("/characters/", "/chats/"), "c"),
+    Target("memories:characters", gettext_lazy("Characters"), "contact-round", FIELD, "c"),
     Target("memories:groups", gettext_lazy("Groups"), "users-round", ("/groups/",)),
     Target("memories:search", gettext_lazy("Search"), "search", ("/search/",)),
     Target("jobs:list", gettext_lazy("Jobs"), "list-checks", ("/jobs/",), "j"),

@@ -53,7 +53,7 @@ def _enqueue(user: User, character: Character, only: list[str] | None) -> tuple[
         KIND,
         key=f"{KIND}:{character.pk}",
         subject=f"character:{character.pk}",
-        label=character.name,
+        label=_("Extract %(name)s") % {"name": character.name},
         params={"character": str(character.pk), "chats": only},
         total=sum(one.messages for one in queries.waiting(user, character, only)),
     )

@@ -13,12 +13,13 @@ from memories.models import Memory, MemoryFile
 
 @dataclass(frozen=True)
 class FirstStep:
-    """One step: done or not, what is so, and what to do next when it is not done."""
+    """One step: done or not, what is so, and the words of its button."""
 
     key: str
     label: str
     done: bool
     text: str = ""
+    action: str = ""
 
 
 def steps(user: User) -> list[FirstStep]:
@@ -48,12 +49,24 @@ def _indexed(way: Reach) -> FirstStep:
 
 def _joined(key: str, label: str, way: Reach, parts: list[str]) -> FirstStep:
     missing = next((step for step in way.missing if step.key in parts), None)
-    text = " ".join(part for part in (missing.text, missing.setting) if part) if missing else ""
-    return FirstStep(key, label, done=missing is None, text=text)
+    if missing is None:
+        return FirstStep(key, label, done=True, action=_("Look at it"))
+    return FirstStep(key, label, done=False, text=missing.text, action=_action(missing.key))
+
+
+def _action(key: str) -> str:
+    """What the button to the page with the remedy says."""
+    words = {
+        "registered": _("Register it"),
+        "allowed": _("Switch it on"),
+        "enabled": _("See the setting"),
+        "index": _("Rebuild it"),
+    }
+    return words.get(key) or _("Look at it")
 
 
 def _seen(way: Reach, file: MemoryFile) -> FirstStep:
     at = way.attachment.seen_in_prompt_at if way.attachment else None
-    hint = _("Write to %(name)s in SillyTavern; the companion reports the first prompt that holds a memory.")
+    hint = _("Write to %(name)s in SillyTavern. The companion tells when a memory came up.")
     text = "" if at else hint % {"name": file.character.name}
     return FirstStep("seen", _("It was seen in a prompt"), done=at is not None, text=text)

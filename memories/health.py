@@ -126,7 +126,7 @@ def _index(attachment: Attachment | None) -> Step:
         return Step("index", label, ok=False, text=_("It is being built."))
     if vectors.is_current(attachment):
         return Step("index", label, ok=True, text=_("%(count)d chunks.") % {"count": attachment.index_chunks})
-    text = attachment.index_note or _("The file, or SillyTavern's settings for it, changed since it was built.")
+    text = attachment.index_note or _("It was built before the last change.")
     return Step("index", label, ok=False, text=text, setting=_("Press Rebuild."))
 
 

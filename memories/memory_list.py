@@ -144,9 +144,9 @@ def cards(user: User, ids: list[UUID], filters: Filters) -> list[Card]:
 
 
 def _others(people: str, name: str) -> str:
-    """The people of a topic tag without the character whose card it is."""
-    rest = people.removeprefix(name).strip(" ,")
-    return ", ".join(part.strip() for part in rest.split(",") if part.strip() and part.strip() != name)
+    """The people of a topic tag without the character whose card it is; words that are no names are left out."""
+    parts = [part.strip() for part in people.removeprefix(name).split(",")]
+    return ", ".join(part for part in parts if part[:1].isalnum() and not part[0].islower() and part != name)
 
 
 def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def schedule(file: MemoryFile) -> Job:
         KIND,
         key=key_of(file.pk),
         subject=f"character:{file.character_id}",
-        label=file.name,
+        label=_("Write down %(name)s") % {"name": file.character.name},
         params={"file": str(file.pk)},
     )
     return job

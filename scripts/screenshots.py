@@ -24,6 +24,7 @@ def prepare() -> None:
     sys.path.insert(0, str(ROOT))
     os.environ["CHARMEM_DATA_DIR"] = tempfile.mkdtemp(prefix="charmem-shots-")
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    os.environ["CHARMEM_SILLYTAVERN_ROOTS"] = str(ROOT / "tests" / "data")
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     import django
 
@@ -63,12 +64,12 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     from tests.support.people import make_person
     from tests.support.scenes import just_begun, lived_in
 
-    people = {name: make_person(name) for name in ("newcomer", "beginner", "unlucky")}
-    alice = people["alice"] = make_person("alice", role="admin")
+    people = {name: make_person(name) for name in ("beginner", "unlucky")}
+    people |= {name: make_person(name, role="admin") for name in ("alice", "newcomer")}
+    alice = people["alice"]
     with unscoped("pictures of an invented life"):
         scene = lived_in(alice)
-        subjects = [f"character:{scene[name].pk}" for name in ("empty", "failed")]
-        scene |= rest.add_jobs(alice, *subjects) | rest.add_people(alice)
+        scene |= rest.add_jobs(alice) | rest.add_people(alice)
         just_begun(people["beginner"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
     made = {name: (path, "alice") for name, path in (_field(scene) | _frame(scene)).items()}
@@ -162,7 +163,7 @@ def _beginnings() -> dict[str, tuple[str, str]]:
         "models-none": ("/settings/models/", "newcomer"),
         "spending-none": ("/settings/spending/", "newcomer"),
         "tavern-none": ("/settings/sillytavern/", "newcomer"),
-        "people-member": ("/people/", "newcomer"),
+        "people-member": ("/people/", "unlucky"),
         "away": ("/settings/sillytavern/", "unlucky"),
         "home-away": ("/", "unlucky"),
     }

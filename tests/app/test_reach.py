@@ -136,7 +136,7 @@ def test_the_four_steps_follow_a_memory_to_the_prompt(mara: Character, alice: Us
         ("index", True),
         ("seen", False),
     ]
-    assert steps(alice)[-1].text.startswith("Write to Mara Veldt in SillyTavern;")
+    assert steps(alice)[-1].text.startswith("Write to Mara Veldt in SillyTavern.")
     set_attachment(mara, seen_in_prompt_at=timezone.now())
     assert all(step.done for step in steps(alice))
     set_attachment(mara, is_registered=False)

@@ -93,7 +93,7 @@ def _remember(alice: User, character: Character, chat: Chat, blocks: int, **fiel
     MemoryFile.objects.for_user(alice).filter(pk=file.pk).update(attachment=attachment)
     file.refresh_from_db()
     call = make_call(alice, model="deepseek-v3.1", connection_name="OpenRouter", cost=Decimal("0.0019"))
-    job = make_job(alice, label=character.name, subject=f"character:{character.pk}", state="done")
+    job = make_job(alice, label=f"Extract {character.name}", subject=f"character:{character.pk}", state="done")
     messages = list(Message.objects.for_user(alice).filter(chat=chat).order_by("index")[:40])
     for n in range(blocks):
         facts = [FACTS[(n + k) % len(FACTS)] for k in range(1 + n % 5)]
@@ -158,16 +158,18 @@ def lived_in(alice: User) -> dict[str, Any]:
         _remember(alice, character, chat, 3 + n, is_registered=n != 3)
     make_chat(people[12], [LINES[k % 4] for k in range(604)], name="The fox dance", last_at=timezone.now())
     make_job(
-        alice, label=people[5].name, subject=f"character:{people[5].pk}", state="running", step=41, total=118,
-        doing="messages 220 to 239", started_at=timezone.now(),
+        alice, label=f"Extract {people[5].name}", subject=f"character:{people[5].pk}", state="running", step=41,
+        total=118, doing="messages 220 to 239", started_at=timezone.now(),
     )  # fmt: skip
     make_job(
-        alice, label=people[3].name, subject=f"character:{people[3].pk}", state="failed", finished_at=timezone.now(),
-        error="The model refused 20 messages.", hint="15 memories are kept; try another model.",
+        alice, label=f"Extract {people[3].name}", subject=f"character:{people[3].pk}", state="failed",
+        finished_at=timezone.now(), error="The model refused 20 messages.",
+        hint="15 memories are kept; try another model.",
     )  # fmt: skip
     other = MemoryFile.objects.for_user(alice).get(character=people[4])
     assert other.attachment is not None
-    conflict = make_conflict(other.attachment, "ours", "theirs")
+    lost = f'<memory chat="Story 4" date="2026-03-01 18:00">\n- [{people[4].name} — Debts]\n- {FACTS[4]}\n'
+    conflict = make_conflict(other.attachment, f"{lost}- {FACTS[6]}\n</memory>", f"{lost}- {FACTS[0]}\n</memory>")
     make_issue(tavern, "chats/Night 412.jsonl", line=1208)
     return {
         "character": first,

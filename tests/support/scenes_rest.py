@@ -12,7 +12,7 @@ from accounts import invitations
 from accounts.models import User
 from jobs.models import Job, JobEvent
 from providers.models import Call, Connection
-from sync.models import Tavern
+from sync.models import Character, Tavern
 from tests.support.builders import make_call, make_connection, make_grant, make_issue, make_job, make_tavern
 from tests.support.people import make_person
 
@@ -29,10 +29,14 @@ def add_log(job: Job, *more: tuple[str, str]) -> None:
     JobEvent.objects.bulk_create(JobEvent(job=job, level=level, text=text) for level, text in (*LOG, *more))
 
 
-def add_jobs(alice: User, waiting: str, asked: str) -> dict[str, Job]:
-    """A job in each state, with log and calls, beside those of the lived-in scene; two subjects, waiting and paused."""
+def add_jobs(alice: User) -> dict[str, Job]:
+    """A job in each state, with log and calls, beside those of the lived-in scene."""
     paid = Connection.objects.for_user(alice).get()
     jobs = Job.objects.for_user(alice)
+
+    def subject(name: str) -> str:
+        return f"character:{Character.objects.for_user(alice).get(name__startswith=name).pk}"
+
     running, failed = jobs.get(state="running"), jobs.get(state="failed")
     add_log(running)
     add_log(failed, ("error", "The model refused messages 240 to 259 three times."))
@@ -41,10 +45,11 @@ def add_jobs(alice: User, waiting: str, asked: str) -> dict[str, Job]:
     )
     until = timezone.now() + timedelta(minutes=6)
     paused = make_job(
-        alice, label="The Archivist of Nothing in Particular", subject=asked, state="paused", not_before=until, step=3,
-        total=30, doing="The provider asked to wait.", started_at=timezone.now() - timedelta(minutes=12),
+        alice, label="Extract The Archivist of Nothing in Particular", subject=subject("The Archivist"), state="paused",
+        not_before=until, step=3, total=30, doing="The provider asked to wait.",
+        started_at=timezone.now() - timedelta(minutes=12),
     )  # fmt: skip
-    make_job(alice, label="Hesper of the Fox Dance", subject=waiting)
+    make_job(alice, label="Extract UNIT-7", subject=subject("UNIT"))
     for job, calls in ((running, 9), (failed, 4)):
         for n in range(calls):
             make_call(alice, paid, job=job, model=paid.model, cost=Decimal("0.0013") + n * Decimal("0.0001"))
