@@ -79,7 +79,14 @@ def _translated(run: JobRun, error: ProviderError) -> Exception:
         return TooLong()
     if error.retry_after is not None:
         return JobPaused(timezone.now() + timedelta(seconds=error.retry_after), error.message)
-    return JobFailed(error.message, hint=error.hint, error_type=error.error_type, retry=True)
+    message = f"{error.message} {_kept()}"
+    is_passing = error.retryable and error.error_type == "server"
+    hint = _("CharMem asked several times. Press Retry in a while.") if is_passing else error.hint
+    return JobFailed(message, hint=hint, error_type=error.error_type, retry=True)
+
+
+def _kept() -> str:
+    return _("Everything read before is kept, and these messages stay unread.")
 
 
 def _say_why_again(run: JobRun, first: Read | None) -> None:
@@ -100,7 +107,6 @@ def _better(first: Read | None, second: Read | None) -> Read | None:
 
 def _failure(read: Read | None) -> JobFailed:
     """Why these messages stay unread."""
-    kept = _("Everything read before is kept, and these messages stay unread.")
     kind = "reasoning" if read is None else "cut" if read.answer.is_cut else read.answer.kind
     sentences = {
         "reasoning": _("The model only thought aloud and never answered."),
@@ -115,4 +121,4 @@ def _failure(read: Read | None) -> JobFailed:
         "refusal": _("Choose another model, or mark these messages as read."),
     }
     fallback = _("Press Retry, or choose another model.")
-    return JobFailed(f"{sentences[kind]} {kept}", hint=hints.get(kind, fallback), error_type=f"answer_{kind}")
+    return JobFailed(f"{sentences[kind]} {_kept()}", hint=hints.get(kind, fallback), error_type=f"answer_{kind}")

@@ -131,7 +131,10 @@ def _smaller(work: Work) -> Work:
     halvings = int(work.run.params.get("halvings", 0)) + 1
     if work.sizes.messages < SMALLEST:
         raise JobFailed(
-            _("Not even a part of one message fits into the model’s context window. These messages stay unread."),
+            _(
+                "Not even a part of one message fits into the model’s context window. "
+                "Everything read before is kept, and these messages stay unread."
+            ),
             hint=_("Choose a model with a larger window, or correct the window in the connection’s settings."),
             error_type="context",
         )

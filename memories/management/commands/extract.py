@@ -43,7 +43,7 @@ class Command(ProductCommand):
             raise CommandFailed(str(refusal)) from refusal
         written: list[Job] = []
         if options["wait"]:
-            work = [(one, run_until_ended(job)) for one, job in work]
+            work = [(one, run_until_ended(job, note=self.stderr.write)) for one, job in work]
             _fail_if_any_failed(work)
             under_way = [job for one in characters for job in write_back.jobs_since(one, begin)]
             written = [run_until_ended(job) for job in under_way]
