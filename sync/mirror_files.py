@@ -11,6 +11,7 @@ from sync.mirror_pass import Pass
 from sync.models import Attachment
 from sync.tavern.paths import PathRefused, file_of_url
 from sync.tavern.problem import Problem
+from sync.tavern.text import clean
 
 PREFIX = "user/files/"
 MEMORIES = "-memories.md"
@@ -84,7 +85,7 @@ def _announce(one: Pass, row: Attachment, digest: str, data: bytes, known: str) 
     if row.gone_at is not None or not (row.is_ours or (row.name.endswith(MEMORIES) and not _is_pasted(one, row))):
         return
     if digest != known:
-        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+        text = clean(data.decode("utf-8", "replace")).removeprefix("\ufeff")
         databank_text_found.send(DatabankText(row.pk, text, row.is_ours, one.tavern.compare_only, known))
 
 

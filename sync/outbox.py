@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from sync.models import Attachment
 from sync.tavern.folder import Folder
 from sync.tavern.paths import PathRefused, file_of_url
+from sync.tavern.text import clean
 
 KEPT_VERSIONS = 5
 
@@ -133,7 +134,7 @@ def _copies_folder(attachment: Attachment) -> Path:
 
 
 def _text(data: bytes) -> str:
-    return data.decode("utf-8-sig", "replace")
+    return clean(data.decode("utf-8-sig", "replace"))
 
 
 def _bytes(text: str | bytes) -> bytes:

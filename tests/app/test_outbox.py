@@ -45,6 +45,15 @@ def test_an_edit_from_outside_is_never_overwritten(alice: User, tmp_path: Path) 
     assert outcome.theirs == text_of(attachment) == "what Mara's player typed"
 
 
+def test_bytes_that_no_database_takes_are_shown_as_such(alice: User, tmp_path: Path) -> None:
+    attachment = ours(make_file(make_mara(alice, tmp_path / "t"), "what we wrote"))
+    path_of(attachment).write_bytes(b"typed \x00 outside \xff")
+    outcome = outbox.write_file(attachment, "our next text")
+    assert isinstance(outcome, outbox.Conflict)
+    assert outcome.theirs == "typed \ufffd outside \ufffd"
+    assert outbox.read_file(attachment) == (outcome.theirs, outcome.digest)
+
+
 def test_an_edit_that_the_mirror_saw_but_nobody_took_over_is_not_overwritten_either(
     alice: User, tmp_path: Path
 ) -> None:
