@@ -36,8 +36,9 @@ def due(now: datetime) -> QuerySet[Job]:
     )
 
 
-def next_due(now: datetime, owner: User | None = None) -> uuid.UUID | None:
-    """The id of the job whose turn it is, among `owner`'s jobs or everybody's; None when nothing is due."""
+def next_due(now: datetime, owner: User | None = None) -> tuple[uuid.UUID, uuid.UUID | None] | None:
+    """The ids of the job whose turn it is, among `owner`'s jobs or everybody's, and of its batch; None when nothing
+    is due."""
     owner_id = owner.pk if owner else _next_owner(now)
     if owner_id is None:
         return None
@@ -47,7 +48,7 @@ def next_due(now: datetime, owner: User | None = None) -> uuid.UUID | None:
         .filter(owner=owner_id)
         .annotate(turn=Coalesce("parent__served_at", "served_at"), left=left)
         .order_by(F("turn").asc(nulls_first=True), "-left", F("served_at").asc(nulls_first=True), "created_at")
-        .values_list("pk", flat=True)
+        .values_list("pk", "parent_id")
         .first()
     )
 

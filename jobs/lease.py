@@ -52,8 +52,11 @@ class Lease:
         return bool(held)
 
 
-def claim(job_id: uuid.UUID, now: datetime | None = None) -> Lease | None:
-    """Take one job if it is due and nobody else took it; call it inside `unscoped()`."""
+def claim(job_id: uuid.UUID, now: datetime | None = None, *, is_part: bool = True) -> Lease | None:
+    """Take one job if it is due and nobody else took it; call it inside `unscoped()`.
+
+    `is_part` says that the job may belong to a batch, which then runs too.
+    """
     now = now or timezone.now()
     token = uuid.uuid4()
     taken = (
@@ -74,20 +77,22 @@ def claim(job_id: uuid.UUID, now: datetime | None = None) -> Lease | None:
     )
     if not taken:
         return None
-    Job.objects.filter(children=job_id, state__in=Job.ACTIVE).update(
-        state=Job.State.RUNNING,
-        not_before=None,
-        served_at=now,
-        started_at=Coalesce("started_at", now),
-        updated_at=now,
-    )
+    if is_part:
+        Job.objects.filter(children=job_id, state__in=Job.ACTIVE).update(
+            state=Job.State.RUNNING,
+            not_before=None,
+            served_at=now,
+            started_at=Coalesce("started_at", now),
+            updated_at=now,
+        )
     return Lease(job_id, token)
 
 
 def claim_next(owner: User | None = None) -> Lease | None:
     """Take the job whose turn it is (jobs/choice.py); None when nothing is due. Call it inside `unscoped()`."""
-    while job_id := next_due(timezone.now(), owner):
-        if lease := claim(job_id):
+    while found := next_due(timezone.now(), owner):
+        job_id, batch_id = found
+        if lease := claim(job_id, is_part=batch_id is not None):
             return lease
     return None
 

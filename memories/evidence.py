@@ -36,9 +36,11 @@ class Support:
 
 def terms(text: str) -> Counter[str]:
     """The words of a text that carry meaning, shortened to their stems; pairs of letters in unspaced scripts."""
+    words = WORD.findall(text.casefold())
+    if not UNSPACED.search(text):
+        return Counter([word[:6] for word in words if len(word) > 2 and word not in COMMON])
     found: Counter[str] = Counter()
-    for match in WORD.finditer(text.casefold()):
-        word = match[0]
+    for word in words:
         if UNSPACED.search(word):
             found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
         elif len(word) > 2 and word not in COMMON:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
 from memories.blocks import clean_bullet, clean_label, is_topic
@@ -38,6 +39,7 @@ class Editor:
         self.is_changed = False
         # The blocks added, as long as nothing else was done: such a revision is the one before and these.
         self.only_appended: list[tuple[MemoryBlock, list[Memory]]] | None = []
+        self.found = 0  # memories in the file before the first block was added
 
     @property
     def blocks(self) -> list[MemoryBlock]:
@@ -64,7 +66,7 @@ class Editor:
         new = _usable(bullets)
         if not new:
             return None
-        last = self.file.blocks.order_by("-order").values_list("order", flat=True).first()
+        last = self._last_order()
         block = MemoryBlock.objects.create(
             file=self.file,
             order=0 if last is None else last + 1,
@@ -186,6 +188,15 @@ class Editor:
     def touch(self, *, added: int = 0, removed: int = 0) -> None:
         """Say that rows were changed around this editor (import, restore)."""
         self._count(added=added, removed=removed)
+
+    def _last_order(self) -> int | None:
+        """The place of the last block; None in a file without any."""
+        if self.only_appended:
+            return self.only_appended[-1][0].order
+        facts = self.file.blocks.order_by().aggregate(last=Max("order"), found=Count("memories"))
+        self.found = facts["found"]
+        last: int | None = facts["last"]
+        return last
 
     def _count(self, *, added: int = 0, removed: int = 0) -> None:
         self.added += added

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 MILLION = Decimal(1_000_000)
 UNFINISHED = "unfinished"
+COMPLETED = (
+    *("model", "seconds", "prompt_tokens", "completion_tokens", "cached_tokens", "is_estimate", "cost"),
+    *("finish_reason", "status", "error_type", "retries"),
+)
+NOTICEABLE = 0.01  # a smaller change of bytes per token is not worth a write
 
 
 def begin(connection: Connection, request: Request) -> Call:
@@ -77,13 +82,13 @@ def _finish(call: Call, connection: Connection, seconds: float, tries: int) -> N
     call.retries = tries
     call.cost = cost_of(connection, Usage(call.prompt_tokens, call.completion_tokens))
     with unscoped("the ledger completes a row that it opened"):
-        call.save()
+        call.save(update_fields=COMPLETED)
 
 
 def _calibrate(connection: Connection, request: Request, tokens: int) -> None:
     sent = len((request.system + request.user).encode("utf-8", "surrogatepass"))
     ratio = calibrated(connection.bytes_per_token, sent, tokens)
-    if ratio != connection.bytes_per_token:
+    if abs(ratio - connection.bytes_per_token) > NOTICEABLE * connection.bytes_per_token:
         connection.bytes_per_token = ratio
         with unscoped("calibrating a connection that the caller holds"):
             Connection.objects.filter(pk=connection.pk).update(bytes_per_token=ratio)
