@@ -96,11 +96,20 @@ def _folders(root: Path) -> list[Path]:
     found = []
     with suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
-            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith((".", "_")):
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith((".", "_")) and _is_text(entry.name):
                 found.append(Path(entry.path))
             if len(found) >= MOST_LISTED:
                 break
     return found
+
+
+def _is_text(name: str) -> bool:
+    """A name that is not UTF-8 cannot be shown on a page."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _described(path: Path) -> UserFolder:

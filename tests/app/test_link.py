@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,16 @@ def test_an_installation_and_a_data_root_offer_their_user_folders(data: Path) ->
         assert (report.is_user_folder, [choice.handle for choice in report.choices]) == (False, ["milo", "wren"])
     assert [folder.handle for folder in user_folders(data / "wren")] == ["wren"]
     assert {folder.handle for folder in guesses()} == {"wren", "milo"}
+
+
+def test_names_that_are_not_text_are_left_out(data: Path, alice_client: Client) -> None:
+    for name in (b"bad\xff", b"<b>odd"):
+        folder = os.fsencode(data) + b"/" + name
+        shutil.copytree(os.fsencode(FIXTURE), folder)
+    pages = [alice_client.get(url).content.decode() for url in ("/settings/sillytavern/link/", "/wizard/folder/")]
+    pages.append(alice_client.post("/settings/sillytavern/link/", {"folder": str(data)}).content.decode())
+    for page in pages:
+        assert "&lt;b&gt;odd" in page and "<b>odd" not in page
 
 
 def test_what_is_not_sillytaverns_is_said(data: Path, tmp_path: Path, alice: User) -> None:
