@@ -31,5 +31,5 @@ def test_characters_are_sorted_chosen_and_read(live_server: Any, alice: User) ->
         page.get_by_label("9 unread Ada").check()
         page.get_by_role("button", name="Extract the chosen ones").click()
         expect(page.locator("#toasts")).to_contain_text("Reading 1 character.")
-        assert [job.label for job in Job.objects.for_user(alice)] == ["Ada"]
+        assert [job.label for job in Job.objects.for_user(alice)] == ["Extract Ada"]
         expect(page.locator("li.tile", has_text="Ada")).to_contain_text("extracting")

@@ -129,7 +129,7 @@ def start_tavern(folder: Path, model_url: str, config: str = "", flags: tuple[st
         )
     tavern = RunningTavern(f"http://127.0.0.1:{port}", data_root, process, log)
     try:
-        wait_until(lambda: _answers(tavern, port), seconds=60, every=0.1)
+        wait_until(lambda: _answers(tavern, port), seconds=180, every=0.1)
     except AssertionError:
         tavern.stop()
         raise

@@ -27,6 +27,14 @@ from tests.support.waiting import wait_until
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One SillyTavern serves all tests here, so all of them run on one parallel worker."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("tavern"))
+
+
 @pytest.fixture(scope="session")
 def tavern_model() -> Iterator[FakeModel]:
     """What SillyTavern talks to: chat completions and embeddings."""
