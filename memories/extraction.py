@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import IntegrityError
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -75,18 +76,31 @@ def run(run: JobRun) -> Outcome:
     """One chunk of the job: the first unread stretch of the first chat that has one."""
     character = Character.objects.select_related("tavern").filter(pk=run.params["character"]).order_by().first()
     if character is None:
-        raise JobFailed(_("This character is no longer in CharMem. Nothing was read."), retry=False)
+        raise _gone()
     character.tavern.owner = run.owner
     stretch = _next_stretch(run, character)
     if stretch is None:
         _write_back(character)
         return done(_result(run))
-    extraction_chunk.read_chunk(run, stretch, character)
+    try:
+        extraction_chunk.read_chunk(run, stretch, character)
+    except (IntegrityError, memory_file.VersionConflict) as error:
+        if Character.objects.filter(pk=character.pk).exists():
+            raise
+        raise _gone() from error
     return MORE
 
 
+def _gone() -> JobFailed:
+    return JobFailed(
+        _("This character is no longer in CharMem; nothing more was read."), error_type="gone", retry=False
+    )
+
+
 def _next_stretch(run: JobRun, character: Character) -> Stretch | None:
-    """Of the first chat with something unread."""
+    """Of the chat that was being read, else of the first chat with something unread."""
+    if rest := queries.rest_of_stretch(character, run.params.get("chats")):
+        return rest
     chats = queries.each_waiting(run.owner, character, run.params.get("chats"))
     return next(filter(None, (watermark.next_stretch(run.owner, one, character) for one in chats)), None)
 

@@ -67,10 +67,18 @@ class Findings:
 
 
 def read_chunk(run: JobRun, stretch: Stretch, character: Character) -> None:
-    """Read the beginning of a stretch; smaller pieces when the model's window is too small for it."""
+    """Read the beginning of a stretch; smaller pieces when the model's window is too small for it.
+
+    Nothing happens when the chat changed meanwhile: at the next turn it is counted again.
+    """
     work = _plan(run, stretch, character)
     while True:
         chunk = _cut(work)
+        if queries.has_changed(run.owner, stretch.chat):
+            return
+        if chunk is None:
+            text = _("No unread message was found where one should be. Nothing was lost; press Retry.")
+            raise JobFailed(text, error_type="changed")
         if not chunk.lines:
             return _commit_empty(work, chunk)
         try:
@@ -106,7 +114,7 @@ def _plan(run: JobRun, stretch: Stretch, character: Character) -> Work:
     )
 
 
-def _cut(work: Work) -> Chunk:
+def _cut(work: Work) -> Chunk | None:
     count = min(WINDOW, work.per_call + SPARE)
     while True:
         entries = queries.first_entries(work.stretch, count)
@@ -117,11 +125,8 @@ def _cut(work: Work) -> Chunk:
             max_tokens=work.sizes.messages,
             measure=work.size,
         )
-        if chunk is None:
-            text = _("The chat changed while it was read. Nothing was lost; press Retry.")
-            raise JobFailed(text, error_type="changed")
         has_more = len(entries) == count < WINDOW
-        if len(chunk.entries) < len(entries) or not has_more:
+        if chunk is None or len(chunk.entries) < len(entries) or not has_more:
             return chunk
         count = min(WINDOW, 2 * count)
 

