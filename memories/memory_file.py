@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -247,7 +247,11 @@ def _pack(file: MemoryFile, *texts: str) -> list[int]:
         RevisionText(owner_id=file.owner_id, digest=digest, data=zlib.compress(one, 1))
         for digest, one in zip(digests, data, strict=True)
     ]
-    RevisionText.objects.bulk_create(rows, ignore_conflicts=True)
+    try:
+        with transaction.atomic():
+            return [row.pk for row in RevisionText.objects.bulk_create(rows)]
+    except IntegrityError:  # one of them is there already
+        RevisionText.objects.bulk_create(rows, ignore_conflicts=True)
     stored = RevisionText.objects.for_user(file.owner).filter(digest__in=digests)
     ids = dict(stored.values_list("digest", "pk"))
     return [ids[digest] for digest in digests]

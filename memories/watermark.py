@@ -49,17 +49,10 @@ def _values(reading: Reading, now_read: Iterable[int] = ()) -> dict[str, Any]:
 
 
 def next_stretch(user: User, one: Waiting, character: Character) -> Stretch | None:
-    """The first unread stretch of a chat; None when only silent messages are left, which are settled on the way.
-
-    When the last thing that was read for this character ended just at the watermark, nothing can have become read or
-    unread in another way, and the watermark alone tells. Otherwise everything is counted again.
-    """
-    mark, chat = one.mark, one.chat
-    if mark is not None and mark.unread_to > mark.index and queries.newest_chunk(character) == (chat.pk, mark.index):
-        return Stretch(chat, mark)
-    reading = one.reading or queries.reading_of(user, chat, character)
+    """The first unread stretch of a chat; None when only silent messages are left, which are settled on the way."""
+    reading = one.reading or queries.reading_of(user, one.chat, character)
     if reading.waiting:
-        return Stretch(chat, Watermark(chat=chat, character=character, **_values(reading)))
+        return Stretch(one.chat, Watermark(chat=one.chat, character=character, **_values(reading)))
     remember(user, reading, character)
     return None
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from providers import anthropic, local_model, network, openai_compatible, transport, vault
+from providers import anthropic, local_model, network, openai_compatible, pool, transport, vault
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
 from providers.catalogue import PRESETS, Preset
@@ -107,7 +108,7 @@ def provider_error(error: TransportError) -> ProviderError:
 
 @contextmanager
 def open_line(connection: Connection, stop: Stop | None = None) -> Iterator[Line]:
-    """A client for this connection, closed afterwards; transport troubles leave as ProviderError."""
+    """A client for this connection, kept for a moment (pool.py); transport troubles leave as ProviderError."""
     preset = PRESETS.get(connection.preset)
     if preset is None:
         raise ProviderError(_("This kind of connection is not known here."), retryable=False, error_type="setup")
@@ -117,7 +118,9 @@ def open_line(connection: Connection, stop: Stop | None = None) -> Iterator[Line
                 yield Line(client, openai_compatible, preset, openai_compatible.auth_headers(place.token))
             return
         wire = WIRES[preset.wire]
-        with _client(address_of(connection, preset), network.policy_for(connection.owner), preset.reach) as client:
+        base_url, policy = address_of(connection, preset), network.policy_for(connection.owner)
+        opens = partial(_client, base_url, policy, preset.reach)
+        with pool.borrowed((connection.pk, base_url, policy, preset.reach), opens) as client:
             yield Line(client, wire, preset, _headers(connection, preset, wire))
     except TransportError as error:
         raise provider_error(error) from error

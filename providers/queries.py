@@ -52,7 +52,10 @@ def connections(user: User) -> QuerySet[Connection]:
 
 def default_connection(user: User) -> Connection | None:
     """The connection that does everything unless another one is named: the default, else the oldest one."""
-    return Connection.objects.for_user(user).order_by("-is_default", "created_at").first()
+    found = Connection.objects.for_user(user).order_by("-is_default", "created_at").first()
+    if found is not None:
+        found.owner = user
+    return found
 
 
 def calls(user: User, since: datetime | None = None) -> QuerySet[Call]:
