@@ -9,6 +9,7 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "charmem_site.settings")
+    os.umask(0o077)  # chats and sessions are nobody else's on this computer; SillyTavern's files get its own modes
     if sys.argv[1:2] == ["serve"]:
         from charmem_site.serve.__main__ import main as serve  # the supervisor stays small: no Django in it
 

@@ -13,6 +13,7 @@ PATTERNS = (
     re.compile(r"\b(?:sk|pk|gsk|xai|nvapi)-[A-Za-z0-9_-]{6,}"),
     re.compile(r"\bgAAAA[A-Za-z0-9_=-]{20,}"),
     re.compile(r"(?<=://)[^/\s@]+@"),
+    re.compile(r"/(?:join|password/[0-9a-f-]{36})/[\w-]{8,}"),
 )
 
 
