@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.db import transaction
 from django.test import Client
 
 from accounts.models import Invitation, SignIn, User
@@ -157,6 +158,33 @@ def test_pages_without_ids_show_and_change_nothing_of_others(alice: User, charli
             wrong += complaints(method, route.path([]), client.generic(method, route.path([])), True)
     assert wrong == []
     assert everything_of(alice) == before
+
+
+# Fields and query words that carry an id or a place somewhere in the product.
+FIELDS = (
+    "character chat before block memory file folder tavern connection person parent job next revision attachment "
+    "base_url url name preset text topic bullets decision from show page choose all token"
+).split()
+
+
+def test_ids_of_others_in_fields_open_and_change_nothing(alice: User, charlie: User, charlie_client: Client) -> None:
+    """His own ids in the address, hers in every field: a field with several values counts with all or with the last."""
+    hers, his = world_of(alice), world_of(charlie)
+    before = everything_of(alice)
+    ids = [str(row.pk) for row in hers.values()]
+    said: dict[str, Any] = dict.fromkeys(FIELDS, [*ids, hers["tavern"].folder]) | {"chat": [*ids, str(hers["chat"].pk)]}
+    wrong: list[str] = []
+    for route in (route for route in ROUTES if route.name not in {"accounts:logout", *WITHOUT_LOGIN}):
+        path = route.path([row_id(param, his) for param in route.params])
+        for headers in ({}, {"HX-Request": "true", "HX-Target": "cards"}):
+            answer = charlie_client.get(path, said, headers=headers)
+            wrong += complaints("GET", path, answer, answer.status_code < 500)
+        mark = transaction.savepoint()
+        answer = charlie_client.post(path, said)
+        wrong += complaints("POST", path, answer, answer.status_code < 500)
+        wrong += [] if everything_of(alice) == before else [f"POST {path} changed a row of alice"]
+        transaction.savepoint_rollback(mark)
+    assert wrong == []
 
 
 def complaints(method: str, path: str, answer: Any, is_right: bool) -> list[str]:
