@@ -125,8 +125,8 @@ def _waits(line: Line) -> str:
     if not line.ahead:
         return _("Starts as soon as a worker is free.")
     sentence = ngettext(
-        "Behind %(n)d other job of yours: jobs take turns, chunk by chunk.",
-        "Behind %(n)d other jobs of yours: jobs take turns, chunk by chunk.",
+        "Takes turns with %(n)d other job of yours.",
+        "Takes turns with %(n)d other jobs of yours.",
         line.ahead,
     )
     return sentence % {"n": line.ahead}

@@ -50,7 +50,7 @@ def initials_svg(character: Character) -> str:
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 360" width="240" height="360">'
         f'<rect width="240" height="360" fill="hsl({hue} 28% 38%)"/>'
-        f'<text x="120" y="{150 + size // 3}" text-anchor="middle" font-family="system-ui, sans-serif" '
+        f'<text x="120" y="{168 + size // 3}" text-anchor="middle" font-family="system-ui, sans-serif" '
         f'font-size="{size}" font-weight="500" fill="hsl({hue} 40% 90%)">{_escape(letters)}</text></svg>'
     )
 

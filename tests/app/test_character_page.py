@@ -65,6 +65,17 @@ def test_cards_stand_newest_first_with_their_topic_as_headline(
     assert "3 in 2 blocks" in words(page.select_one("dl.facts"))
 
 
+def test_a_card_names_the_others_of_its_topic_but_no_words_that_are_no_names(
+    alice: User, alice_client: Client, seraphine: Character, file: MemoryFile
+) -> None:
+    for tag in ("[Seraphine, Wren, 白川ゆき — The well]", "[Seraphine, topic, or … — The well]"):
+        file.refresh_from_db()
+        editing.add_block(alice, file, "By the well", [tag, "Drew water."])
+    newest, older, *_rest = soup(alice_client.get(f"/characters/{seraphine.pk}/")).select(".card-meta")
+    assert "with Wren, 白川ゆき" in words(older)
+    assert "with" not in words(newest).split()
+
+
 def test_each_memory_has_a_page_of_its_own_that_works_without_javascript(
     alice_client: Client, seraphine: Character, file: MemoryFile
 ) -> None:

@@ -81,7 +81,7 @@ def test_running_waiting_and_finished_stand_apart(alice: User, alice_client: Cli
     assert part(page, f"#bar-{job.pk} progress")["max"] == "8"
     waiting = part(page, "section[aria-labelledby=wait]")
     assert "Extract Flux" in waiting.text
-    assert "Behind 1 other job of yours" in waiting.text
+    assert "Takes turns with 1 other job of yours." in waiting.text
     finished = part(page, "section[aria-labelledby=fin]")
     assert "The tide was out." in finished.text
     assert "Counted to 1." in finished.text
@@ -199,6 +199,7 @@ def test_one_job_shows_its_chunks_its_error_and_its_log(alice: User, alice_clien
     assert len(page.select(".strip-12 .f-bad")) == 1
     assert len(page.select(".strip-12 .f-track")) == 5
     assert "The tide was out." in part(page, "section[aria-labelledby=td]").text
+    assert "Everything made so far: 6 of 12 chunks." in part(page, "section[aria-labelledby=td]").text
     assert "Wait for the tide." in part(page, "section[aria-labelledby=td]").text
     assert "The tide was out." in part(page, ".log .is-bad").text
     assert "Go on at chunk 7" in part(page, f"#retry-{job.pk}").text
