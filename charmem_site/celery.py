@@ -12,6 +12,8 @@ from typing import Any
 
 from celery import Celery
 
+from charmem_site.folder_broker import SCHEME
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "charmem_site.settings")
 
 POLL_SECONDS = 0.2
@@ -52,7 +54,7 @@ def configuration() -> dict[str, Any]:
     broker: str = settings.BROKER_URL
     transport = {} if broker else _folder_transport(settings.DATA_DIR)
     return {
-        "broker_url": broker or "filesystem://localhost//",
+        "broker_url": broker or f"{SCHEME}://localhost//",
         "broker_transport_options": transport,
         "broker_connection_retry_on_startup": True,
         "task_default_queue": "charmem",
