@@ -36,7 +36,7 @@ def test_a_time_zone_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, zone: st
 
 
 def test_a_wrong_address_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BASE", "mysql://root:hunter2@db/charmem")
+    monkeypatch.setenv("BASE", "mysql://carl:hunter2@db/charmem")
     with pytest.raises(EnvError) as refused:
         env_address("BASE", ("postgres",), "postgres://name:password@host/name")
     assert str(refused.value) == "BASE is not an address like postgres://name:password@host/name."
