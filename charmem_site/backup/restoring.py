@@ -14,6 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.ownership import unscoped
 from charmem_site.backup import tables
@@ -27,10 +28,11 @@ from charmem_site.backup.archive import (
     table_name,
     write,
 )
-from jobs.models import Job
+from jobs.models import Job, Turn
 from sync.models import Tavern
 
 MAX_MANIFEST = 8 * 1024 * 1024
+STILL_THERE = datetime.timedelta(seconds=40)  # the clock ticks every 15 seconds, a running chunk every 10
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Restored:
 
 def restore(path: Path) -> Restored:
     """Replace everything by the backup in `path`. Nothing changes unless the whole file checks out."""
+    _refuse_beside_workers()
     try:
         archive = zipfile.ZipFile(path)
     except FileNotFoundError as error:
@@ -61,6 +64,19 @@ def restore(path: Path) -> Restored:
             raise BackupError(f"{path.name}: {error}. Nothing was changed.") from error
         _replace_files(archive, manifest, aside)
     return Restored(rows, len(manifest["files"]), manifest["made_at"], aside)
+
+
+def _refuse_beside_workers() -> None:
+    """Parts that run without a supervisor hold no lock; the clock's last tick and running chunks give them away."""
+    recently = timezone.now() - STILL_THERE
+    has_ticked = settings.BROKER_URL and Turn.objects.filter(started_at__gt=recently).exists()
+    with unscoped("a restore looks for anybody's running work"):
+        is_at_work = Job.objects.filter(state=Job.State.RUNNING, heartbeat_at__gt=recently).exists()
+    if has_ticked or is_at_work:
+        raise BackupError(
+            "Workers still run, or ran less than 40 seconds ago. Stop web, workers and beat first, then try again. "
+            "Nothing was changed."
+        )
 
 
 def _checked_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
