@@ -12,6 +12,7 @@ from jobs.enqueue import request_cancel
 from jobs.models import Job
 from memories.models import Memory, MemoryFile
 from providers.models import Connection
+from sync import leftovers
 from sync.models import Attachment, Chat, Message, Tavern
 
 
@@ -60,7 +61,8 @@ def remove_mirrors(person: User) -> None:
     for chat in Chat.objects.filter(tavern__owner=person).only("pk"):
         Message.objects.filter(chat=chat).delete()
         chat.delete()
-    Tavern.objects.filter(owner=person).delete()
+    for tavern in Tavern.objects.filter(owner=person):
+        leftovers.forget(tavern)
 
 
 def tell_keys(person: User) -> list[str]:

@@ -11,7 +11,6 @@ import secrets
 import shutil
 from pathlib import Path
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,7 +18,9 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.ownership import unscoped
 from providers.network import policy_for, refusal, url_problem
+from sync import leftovers
 from sync.inspection import FolderReport, LinkError, inspect_folder, real_path, resolved
+from sync.leftovers import sample_folder
 from sync.models import FolderGrant, Tavern
 from sync.places import is_inside_roots, is_user_folder, roots
 from sync.watch import start_import
@@ -101,7 +102,7 @@ def checked_url(url: str, user: User | None) -> str:
 
 def link_sample(user: User) -> Tavern:
     """Copy the sample story into the data folder on first use and link it; the linked one is given back later."""
-    target = Path(settings.DATA_DIR) / "sample" / str(user.pk)
+    target = sample_folder(user.pk)
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
@@ -122,7 +123,7 @@ def unlink(tavern: Tavern, *, forget: bool = False) -> None:
     """
     if forget:
         with unscoped("a person forgets a folder"):
-            tavern.delete()
+            leftovers.forget(tavern)
         return
     tavern.folder = f"unlinked:{tavern.pk}:{tavern.folder}"[:1000]
     tavern.unlinked_at = timezone.now()

@@ -10,6 +10,7 @@ import hashlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -129,8 +130,13 @@ def _keep_copy(attachment: Attachment, data: bytes) -> None:
         old.unlink(missing_ok=True)
 
 
+def copies_of_tavern(tavern_id: UUID) -> Path:
+    """Where the earlier versions of all memory files of a tavern lie."""
+    return Path(settings.DATA_DIR) / "databank-copies" / str(tavern_id)
+
+
 def _copies_folder(attachment: Attachment) -> Path:
-    return Path(settings.DATA_DIR) / "databank-copies" / str(attachment.tavern_id) / str(attachment.pk)
+    return copies_of_tavern(attachment.tavern_id) / str(attachment.pk)
 
 
 def _text(data: bytes) -> str:

@@ -35,11 +35,16 @@ def make_portrait(character_id: UUID, digest: str, data: bytes) -> bool:
     temporary = path.with_name(f".{uuid4().hex}.tmp")
     temporary.write_bytes(small)
     temporary.replace(path)
-    for old in path.parent.glob(f"{character_id}-*.webp"):
+    for old in portraits_of(character_id):
         if old != path:
             with suppress(OSError):
                 old.unlink()
     return True
+
+
+def portraits_of(character_id: UUID) -> list[Path]:
+    """All small pictures that were ever made of a character and still lie there."""
+    return list((Path(settings.DATA_DIR) / "portraits").glob(f"{character_id}-*.webp"))
 
 
 def initials_svg(character: Character) -> str:

@@ -18,7 +18,7 @@ from django.test import Client
 from accounts.commands import CommandFailed
 from accounts.models import User
 from jobs.models import Job
-from sync import proof
+from sync import outbox, proof
 from sync.link import (
     LinkError,
     grant,
@@ -29,6 +29,7 @@ from sync.link import (
 )
 from sync.models import FolderGrant, Tavern
 from sync.places import guesses, user_folders
+from sync.portraits import portraits_of
 from sync.proof import prove_by_login
 from sync.tavern.server import ServerError
 from sync.watch import look
@@ -198,7 +199,7 @@ def test_nobody_guesses_passwords_of_sillytavern_here(
 
 def test_a_member_does_not_learn_which_folders_there_are(data: Path, bob: User, bob_client: Client) -> None:
     said = set()
-    for path in (data / "wren", data / "nobody", data / "wren/settings.json", "/root", "~root"):
+    for path in (data / "wren", data / "nobody", data / "wren/settings.json", "/", "~"):
         page = bob_client.post("/settings/sillytavern/link/", {"folder": str(path)}).content.decode()
         assert "This folder is not assigned to you." in page
         with pytest.raises(LinkError) as caught:
@@ -261,9 +262,22 @@ def test_unlinking_keeps_everything_and_linking_again_brings_it_back(data: Path,
 def test_forgetting_removes_what_was_read_and_no_file(data: Path, alice: User) -> None:
     tavern = link_folder(alice, data / "wren")
     look(tavern)
+    mara = tavern.characters.get(avatar="Mara Veldt.png")
+    copies = outbox.copies_of_tavern(tavern.pk)
+    copies.mkdir(parents=True)
+    assert portraits_of(mara.pk)
     unlink(tavern, forget=True)
     assert not Tavern.objects.for_user(alice).exists()
     assert (data / "wren/settings.json").exists()
+    assert not portraits_of(mara.pk) and not copies.exists()
+
+
+def test_a_forgotten_sample_can_be_tried_afresh(alice: User) -> None:
+    tavern = link_sample(alice)
+    (tavern.root / "settings.json").unlink()
+    unlink(tavern, forget=True)
+    assert not tavern.root.exists()
+    assert (link_sample(alice).root / "settings.json").exists()
 
 
 def test_the_sample_is_a_copy_of_ones_own(alice: User, bob: User) -> None:

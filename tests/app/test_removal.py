@@ -12,6 +12,10 @@ from accounts import people
 from accounts.models import User
 from accounts.ownership import ScopedModel, unscoped
 from jobs.models import Job
+from sync import outbox
+from sync.link import link_sample
+from sync.portraits import portraits_of
+from sync.watch import look
 from tests.support.builders import make_tavern, make_world
 
 SCOPED = [model for model in apps.get_models() if issubclass(model, ScopedModel)]
@@ -57,6 +61,21 @@ def test_everything_of_one_person_goes_and_nothing_of_others(
     assert rows_of(charlie) == before
     assert not User.objects.filter(pk=bob.pk).exists()
     assert bob_client.get("/settings/you/").status_code == 302
+
+
+def test_what_lies_in_our_own_folder_goes_too(bob: User, charlie: User) -> None:
+    places = {}
+    for person in (bob, charlie):
+        tavern = link_sample(person)
+        look(tavern)
+        outbox.copies_of_tavern(tavern.pk).mkdir(parents=True)
+        places[person.username] = tavern.root, outbox.copies_of_tavern(tavern.pk), tavern.characters.all()[0].pk
+    people.remove(bob)
+    there = {
+        name: (sample.exists(), copies.exists(), bool(portraits_of(character)))
+        for name, (sample, copies, character) in places.items()
+    }
+    assert there == {"bob": (False, False, False), "charlie": (True, True, True)}
 
 
 def test_files_in_sillytavern_stay(alice: User, bob: User, tmp_path: Path) -> None:

@@ -172,7 +172,8 @@ def test_ids_of_others_in_fields_open_and_change_nothing(alice: User, charlie: U
     hers, his = world_of(alice), world_of(charlie)
     before = everything_of(alice)
     ids = [str(row.pk) for row in hers.values()]
-    said: dict[str, Any] = dict.fromkeys(FIELDS, [*ids, hers["tavern"].folder]) | {"chat": [*ids, str(hers["chat"].pk)]}
+    said: dict[str, Any] = {name: [*ids, hers["tavern"].folder] for name in FIELDS}
+    said["chat"] = [*ids, str(hers["chat"].pk)]
     wrong: list[str] = []
     for route in (route for route in ROUTES if route.name not in {"accounts:logout", *WITHOUT_LOGIN}):
         path = route.path([row_id(param, his) for param in route.params])
