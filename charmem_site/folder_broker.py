@@ -23,11 +23,11 @@ TRANSPORT_ALIASES[SCHEME] = "charmem_site.folder_broker:Transport"
 class Channel(filesystem.Channel):
     """Puts complete files, and outlives damaged ones."""
 
-    def _put(self, queue: str, message: dict[str, Any], **options: Any) -> None:
+    def _put(self, queue: str, payload: dict[str, Any], **options: Any) -> None:  # type: ignore[override]
         name = f"{round(monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
         target = Path(self.data_folder_out) / name
         partial = target.with_name(f"{name}.part")
-        partial.write_bytes(str_to_bytes(dumps(message)))
+        partial.write_bytes(str_to_bytes(dumps(payload)))
         partial.replace(target)
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
