@@ -124,8 +124,16 @@ def _failure(attachment: Attachment, error: Exception) -> WriteFailed:
 def _keep_copy(attachment: Attachment, data: bytes) -> None:
     """Keep what is about to be replaced, the last five times, in CharMem's own data folder."""
     folder = _copies_folder(attachment)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    (folder / f"{time.time_ns()}.txt").write_bytes(data)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        newest = max((int(one.stem) for one in copies_of(attachment) if one.stem.isdecimal()), default=0)
+        (folder / f"{max(time.time_ns(), newest + 1)}.txt").write_bytes(data)  # in order whatever the clock says
+    except OSError as error:
+        raise WriteFailed(
+            _("The earlier version of %(name)s could not be kept in CharMem’s data folder: %(reason)s.")
+            % {"name": attachment.name, "reason": error.strerror or error},
+            _("The file in SillyTavern was left as it is. Make room, then press Retry."),
+        ) from error
     for old in copies_of(attachment)[:-KEPT_VERSIONS]:
         old.unlink(missing_ok=True)
 

@@ -194,6 +194,39 @@ def test_a_link_is_reported_and_not_followed(folder: StFolder, alice_client: Cli
     assert folder.issues() == []
 
 
+def test_a_link_among_data_bank_files_and_settings_leads_nowhere(folder: StFolder, tmp_path: Path) -> None:
+    """Neither is opened: what was read before stays, and nothing from outside gets into the database."""
+    outside = tmp_path / "outside"
+    outside.write_text(json.dumps({"currentVersion": "CANARY", "username": "CANARY"}))
+    known = folder.tavern.attachments.filter(gone_at=None, file_present=True).first()
+    assert known is not None
+    for path in (known.url.lstrip("/"), "settings.json"):
+        (folder.root / path).unlink()
+        (folder.root / path).symlink_to(outside)
+    folder.look()
+    assert {(path, text) for path, _line, text, _kept in folder.issues() if "link" in text} == {
+        (known.url.lstrip("/"), "This is a symbolic link; CharMem does not follow links."),
+        ("settings.json", "This is a symbolic link; CharMem does not follow links."),
+    }
+    folder.tavern.refresh_from_db()
+    assert folder.tavern.version == "1.19.0"
+    assert "CANARY" not in repr([vars(row) for row in folder.tavern.attachments.all()]) + repr(vars(folder.tavern))
+    assert folder.tavern.attachments.filter(gone_at=None).count() == 4
+
+
+def test_a_folder_that_is_not_sillytaverns(alice_client: Client, tmp_path: Path, settings: Any) -> None:
+    settings.SILLYTAVERN_ROOTS = [str(tmp_path)]
+    music = tmp_path / "music"
+    music.mkdir()
+    sentence = f"{music} is not a SillyTavern user folder: it has no characters beside chats or settings.json."
+    page = alice_client.post("/settings/sillytavern/link/", {"folder": str(music)})
+    assert escape(sentence) in page.content.decode()
+    with pytest.raises(CommandFailed) as caught:
+        call_command("link_sillytavern", user="alice", folder=str(music))
+    assert str(caught.value) == sentence
+    assert list(music.iterdir()) == []
+
+
 def test_a_linked_folder_is_reported_and_not_entered(folder: StFolder, tmp_path: Path) -> None:
     shutil.copytree(folder.root / "chats/Mara Veldt", tmp_path / "elsewhere")
     (folder.root / "chats/Linked").symlink_to(tmp_path / "elsewhere")
@@ -227,13 +260,16 @@ def test_a_broken_lorebook_group_and_settings_keep_what_was_there(folder: StFold
 
 
 @pytest.mark.parametrize("name", ["Maya \\ Lisa", "a: b", 'say "hi"', "it's", "100% sure", "🦊🌙", "new\nline"])
-def test_odd_names_are_read(folder: StFolder, name: str) -> None:
+def test_odd_names_are_read(folder: StFolder, alice_client: Client, name: str) -> None:
     raw(folder, f"characters/{name}.png", card_png(card_v2("Who / knows")))
     folder.write(f"chats/{name}/{name}.jsonl", folder.lines())
     folder.look()
     character = folder.tavern.characters.get(avatar=f"{name}.png")
     assert character.name == "Who / knows"
-    assert character.chats.get().messages.count() == 9
+    chat = character.chats.get()
+    assert chat.messages.count() == 9
+    assert "Who / knows" in alice_client.get("/characters/").content.decode()
+    assert escape(name).split("\n")[0] in alice_client.get(f"/chats/{chat.pk}/").content.decode()
 
 
 def test_a_name_that_is_not_utf_8_is_reported(folder: StFolder) -> None:

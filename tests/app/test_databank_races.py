@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -180,27 +181,110 @@ def test_memories_that_land_while_the_question_waits_are_kept_with_their_sources
     assert not FileConflict.objects.for_user(alice).filter(decided_at=None).exists()
 
 
-@pytest.mark.parametrize("moment", ["fsync", "replace"])
-def test_a_full_disk_leaves_the_old_file_whole_and_the_next_try_brings_the_new_one(
-    file: MemoryFile, tavern: Tavern, alice: User, monkeypatch: pytest.MonkeyPatch, moment: str
+@pytest.mark.parametrize(
+    ("moment", "number", "reason"),
+    [
+        ("fsync", errno.ENOSPC, "No space left on device"),
+        ("replace", errno.ENOSPC, "No space left on device"),
+        ("open", errno.EROFS, "Read-only file system"),
+        ("open", errno.EACCES, "Permission denied"),
+    ],
+)
+def test_a_disk_that_refuses_leaves_the_old_file_whole_and_the_next_try_brings_the_new_one(
+    file: MemoryFile, alice: User, monkeypatch: pytest.MonkeyPatch, moment: str, number: int, reason: str
 ) -> None:
+    real = getattr(os, moment)
 
-    def full(*args: Any, **options: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        is_reading = moment == "open" and not arguments[1] & os.O_CREAT
+        if is_reading:
+            return real(*arguments, **options)
+        raise OSError(number, os.strerror(number))
 
     attachment = attachment_of(file)
     before = text_of(attachment)
     with monkeypatch.context() as patch:
-        patch.setattr(f"sync.tavern.folder.os.{moment}", full)
+        patch.setattr(f"sync.tavern.folder.os.{moment}", refuse)
         add(file, "Mara fears the buoy.")
         run_until_idle(alice)
     job = Job.objects.for_user(alice).filter(kind=write_back.KIND).latest("created_at")
     assert (job.state, job.error) == (
         Job.State.FAILED,
-        f"{attachment.name} could not be written to the Data Bank: No space left on device.",
+        f"{attachment.name} could not be written to the Data Bank: {reason}.",
     )
     assert text_of(attachment) == before
     assert [one.name for one in path_of(attachment).parent.iterdir()] == [attachment.file_name]
     assert retry(job)
     run_until_idle(alice)
     everything_agrees(file, revisions=2)
+
+
+def test_our_own_full_disk_keeps_sillytaverns_file_as_it_is(
+    file: MemoryFile, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy of the version before cannot be kept, so that version is not replaced."""
+
+    def full(*_things: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = text_of(attachment_of(file))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        add(file, "Mara fears the buoy.")
+        run_until_idle(alice)
+    job = Job.objects.for_user(alice).filter(kind=write_back.KIND).latest("created_at")
+    assert (job.state, job.error) == (
+        Job.State.FAILED,
+        "The earlier version of Mara-memories.md could not be kept in CharMem’s data folder: No space left on device.",
+    )
+    assert text_of(attachment_of(file)) == before
+    assert retry(job)
+    run_until_idle(alice)
+    everything_agrees(file, revisions=2)
+
+
+def test_a_file_that_was_deleted_in_sillytavern_comes_back_with_the_next_memory(
+    file: MemoryFile, tavern: Tavern, alice: User
+) -> None:
+    """Deleted there, its memories are here; nothing is written before there is something new to write."""
+    attachment = attachment_of(file)
+    path_of(attachment).unlink()
+    look(tavern)
+    run_until_idle(alice)
+    assert not path_of(attachment).exists()
+    assert not attachment_of(file).file_present
+    add(file, "Mara fears the buoy.")
+    run_until_idle(alice)
+    look(tavern)
+    everything_agrees(file, revisions=2)
+    assert attachment_of(file).url == attachment.url
+
+
+def test_a_file_sent_again_under_another_address_is_followed_and_written_there(
+    file: MemoryFile, tavern: Tavern, alice: User
+) -> None:
+    """SillyTavern's editor deletes the old upload and makes a new one; name and character stay."""
+    old = attachment_of(file)
+    register(tavern, old.url, old.name)
+    look(tavern)
+    theirs = text_of(old).replace("a lantern", "two lanterns")
+    path_of(old).unlink()
+    (tavern.root / "user/files/1790000000000_x.txt").write_text(theirs, "utf-8")
+    register(tavern, "/user/files/1790000000000_x.txt", old.name)
+    look(tavern)
+    run_until_idle(alice)
+    add(file, "Mara fears the buoy.")
+    run_until_idle(alice)
+    look(tavern)
+    new = attachment_of(file)
+    assert (new.pk, new.url) == (old.pk, "/user/files/1790000000000_x.txt")
+    assert [one.text for one in memory_file.memories_of(file)] == ["Mara keeps two lanterns.", "Mara fears the buoy."]
+    assert text_of(new) == memory_file.render(file)
+    assert questions(file) == 0
+
+
+def register(tavern: Tavern, url: str, name: str) -> None:
+    """What SillyTavern keeps about Mara's Data Bank."""
+    entry = {"url": url, "name": name, "size": 60, "created": 1_790_000_000_000}
+    settings = {"extension_settings": {"character_attachments": {"Mara.png": [entry]}}}
+    (tavern.root / "settings.json").write_text(json.dumps(settings), "utf-8")

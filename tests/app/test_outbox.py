@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -66,6 +67,18 @@ def test_an_edit_that_the_mirror_saw_but_nobody_took_over_is_not_overwritten_eit
 
 def test_the_last_five_versions_are_kept_in_our_own_folder(alice: User, tmp_path: Path) -> None:
     attachment = ours(make_file(make_mara(alice, tmp_path / "t"), "version 0"))
+    for number in range(1, 8):
+        outbox.write_file(attachment, f"version {number}")
+    kept = [path.read_text(encoding="utf-8") for path in outbox.copies_of(attachment)]
+    assert kept == [f"version {number}" for number in range(2, 7)]
+
+
+def test_a_clock_that_goes_back_does_not_throw_the_newest_copy_away(
+    alice: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attachment = ours(make_file(make_mara(alice, tmp_path / "t"), "version 0"))
+    backwards = itertools.count(1_790_000_000_000_000_000, -1)
+    monkeypatch.setattr("sync.outbox.time.time_ns", lambda: next(backwards))
     for number in range(1, 8):
         outbox.write_file(attachment, f"version {number}")
     kept = [path.read_text(encoding="utf-8") for path in outbox.copies_of(attachment)]
