@@ -16,10 +16,13 @@ from django.utils.html import escape
 
 from accounts.commands import CommandFailed
 from accounts.models import User
+from sync.management.commands.sync import issue_line
 from sync.mirror_scan import no_permission
 from sync.tavern.folder import Folder
+from sync.watch import look
 from tests.support.generated_root import card_png, card_v2
-from tests.support.st_folder import MARA, StFolder, is_root
+from tests.support.services import short_folder
+from tests.support.st_folder import MARA, StFolder, without_root
 
 KEPT_LINE = "The line is counted and kept as it is; nothing is taken from it."
 CARD = "characters/Mara Veldt.png"
@@ -286,14 +289,57 @@ def test_a_name_that_is_not_utf_8_is_reported(folder: StFolder) -> None:
     )
 
 
-@pytest.mark.skipif(is_root(), reason="root reads everything")
-def test_a_chat_that_may_not_be_read(folder: StFolder, alice_client: Client) -> None:
-    (folder.root / MARA).write_bytes((folder.root / MARA).read_bytes() + b"\n")
-    (folder.root / MARA).chmod(0)
-    with Folder(folder.root) as opened:
-        text = no_permission(opened, MARA).text
-    check(folder, alice_client, MARA, None, text, "The messages read before are kept.")
+@pytest.mark.parametrize("path", [MARA, CARD, "settings.json", "chats/Mara Veldt"])
+def test_what_may_not_be_read_keeps_what_was_read(alice: User, alice_client: Client, path: str) -> None:
+    folder = StFolder(alice, short_folder("wren") / "wren")
+    folder.look()
+    target = folder.root / path
+    if target.is_file():
+        target.write_bytes(target.read_bytes() + b"\n")
+    mode = target.stat().st_mode
+    target.chmod(0)
+    with without_root():
+        folder.look()
+    who = f"uid {os.getuid()}, gid {os.getgid()}"
+    text = f"CharMem runs as {who} and may not read this; it belongs to {who}, mode 0."
+    kept = {
+        MARA: "The messages read before are kept.",
+        CARD: "The character as it was read before is kept.",
+        "settings.json": "The settings as they were read before are kept.",
+        "chats/Mara Veldt": "What was read from it before is kept.",
+    }[path]
+    assert folder.issues() == [(path, None, text, kept)]
+    page = shown(alice_client)
+    assert escape(text) in page and escape(kept) in page
+    with without_root():
+        look(folder.tavern)
+    assert issue_line(folder.tavern.issues.get()) == f"{path}: {text} {kept}"
+    folder.tavern.refresh_from_db()
+    assert (folder.tavern.state, folder.tavern.version) == ("ok", "1.19.0")
     assert folder.chat().messages.count() == 9
+    assert folder.tavern.chats.filter(gone_at=None).count() == 11
+    assert folder.tavern.characters.filter(gone_at=None).count() == 3
+    target.chmod(mode)
+    folder.look()
+    assert folder.issues() == []
+
+
+def test_a_folder_that_may_not_be_entered(alice: User, alice_client: Client) -> None:
+    folder = StFolder(alice, short_folder("wren") / "wren")
+    folder.look()
+    folder.root.chmod(0)
+    with without_root():
+        folder.look()
+    sentence = f"CharMem may not open {folder.root}. Everything read before is kept."
+    folder.tavern.refresh_from_db()
+    assert (folder.tavern.state, folder.tavern.state_reason) == ("unreachable", sentence)
+    assert escape(sentence) in alice_client.get("/settings/sillytavern/").content.decode()
+    with without_root(), pytest.raises(CommandFailed) as caught:
+        told()
+    assert str(caught.value) == sentence
+    folder.root.chmod(0o755)
+    assert folder.look().state == "ok"
+    assert folder.tavern.chats.filter(gone_at=None).count() == 11
 
 
 def test_who_may_not_read_is_told_with_numbers(folder: StFolder) -> None:

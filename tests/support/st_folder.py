@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from sync.models import Chat, Tavern
 
 FIXTURE = Path(__file__).parent.parent / "data" / "st-data" / "default-user"
 MARA = "chats/Mara Veldt/Mara Veldt - 2025-06-15@15h06m40s000ms.jsonl"
+
+
+NOBODY = 65534
 
 
 class StFolder:
@@ -61,6 +65,19 @@ class StFolder:
     def issues(self) -> list[tuple[str, int | None, str, str]]:
         rows = self.tavern.issues.order_by("path", "line")
         return [(row.path, row.line, row.text, row.kept) for row in rows]
+
+
+@contextmanager
+def without_root() -> Iterator[None]:
+    """File modes count for this process too, even when it belongs to root."""
+    if not is_root():
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def is_root() -> bool:
