@@ -192,7 +192,12 @@ _STATUS: dict[int, tuple[str, bool, str, str]] = {
         "Make the chunks smaller, or raise the context window.",
     ),
     429: ("rate", True, "%(name)s is asked too often.", "CharMem waits and goes on by itself."),
-    503: ("server", True, "%(name)s is overloaded or loading its model.", "CharMem tries again."),
+    503: (
+        "server",
+        True,
+        "%(name)s is overloaded or loading its model.",
+        "Try again in a while.",
+    ),
 }
 
 
@@ -220,7 +225,12 @@ def _rule(status: int, said: str) -> tuple[str, bool, str, str]:
         return "redirect", False, "%(name)s points to another address (%(status)d).", "Enter the final address."
     if status < 500:
         return "request", False, "%(name)s does not accept this request (%(status)d).", ""
-    return "server", True, "%(name)s has trouble of its own (%(status)d).", "CharMem tries again."
+    return (
+        "server",
+        True,
+        "%(name)s has trouble of its own (%(status)d).",
+        "Try again in a while.",
+    )
 
 
 def _retry_after(answer: Answer, status: int) -> float | None:

@@ -23,6 +23,7 @@ from memories.models import Memory, MemoryBlock, MemoryFile, Revision, RevisionT
 from providers.models import Connection
 from sync.models import Character, Chat, Message, Tavern
 from tests.support.people import make_person
+from tests.support.st_folder import StFolder
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,6 +95,17 @@ def test_the_state_before_a_restore_is_kept_and_can_be_restored(tmp_path: Path) 
     assert not User.objects.filter(username="late").exists()
     restore(aside / "charmem-before-restore.zip")
     assert User.objects.filter(username="late").exists()
+
+
+def test_what_sillytavern_keeps_secret_is_in_no_backup(tmp_path: Path) -> None:
+    folder = StFolder(make_person("alice"), tmp_path / "wren")
+    (folder.root / "secrets.json").write_text('{"api_key_openai": "CANARY-7f3a91"}')
+    (folder.root / "user/files/secrets.json").write_text("CANARY-7f3a91")
+    folder.look()
+    with zipfile.ZipFile(write(tmp_path / "backups" / "b.zip").path) as backup:
+        names = backup.namelist()
+        assert any("sync.Message" in name for name in names)
+        assert [name for name in names if b"CANARY-7f3a91" in backup.read(name)] == []
 
 
 def test_keys_go_along_only_when_asked(tmp_path: Path) -> None:
