@@ -10,6 +10,7 @@ import errno
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,9 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NO_FOLLOW | getattr(os, "O_CLOEXEC", 0)
 READING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 CREATING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | getattr(os, "O_CLOEXEC", 0)
+
+TEMPORARY = ".charmem-"
+LEFT_OVER = 3600.0  # seconds after which nobody writes a temporary file any more
 
 Parts = list[str]
 
@@ -118,7 +122,8 @@ class Folder:
         parts = new_file_parts(relative)
         with self._parent(parts) as parent:
             model = _model(parts[-1], parent)
-            temporary = f".charmem-{secrets.token_hex(8)}.tmp"
+            _remove_leftovers(parent)
+            temporary = f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
             fd = os.open(temporary, CREATING, 0o600, dir_fd=parent)
             try:
                 with os.fdopen(fd, "wb") as file:
@@ -224,6 +229,15 @@ def _is_link(name: str, parent: int) -> bool:
         return stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def _remove_leftovers(parent: int) -> None:
+    """Temporary files of ours that a killed process left in this folder."""
+    old = time.time() - LEFT_OVER
+    for one in scan(parent):
+        if one.name.startswith(TEMPORARY) and one.kind == "file" and one.seen.mtime_ns < old * 1e9:
+            with suppress(OSError):
+                os.unlink(one.name, dir_fd=parent)
 
 
 def _model(name: str, parent: int) -> os.stat_result:

@@ -96,6 +96,18 @@ def test_a_folder_that_refuses_says_so_and_nothing_is_half_written(alice: User, 
     assert failure.value.hint.startswith("The memories are kept here.")
 
 
+def test_what_a_killed_process_left_half_written_is_cleared_away(alice: User, tmp_path: Path) -> None:
+    attachment = ours(make_file(make_mara(alice, tmp_path / "t"), "as it was"))
+    place = path_of(attachment).parent
+    old, fresh, foreign = (place / name for name in (".charmem-0123.tmp", ".charmem-4567.tmp", ".other.tmp"))
+    for path in (old, fresh, foreign):
+        path.write_text("as it w", encoding="utf-8")
+    for path in (old, foreign):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    outbox.write_file(attachment, "as it is")
+    assert sorted(place.iterdir()) == sorted([fresh, foreign, path_of(attachment)])
+
+
 def test_a_link_in_the_place_of_the_file_is_not_followed(alice: User, tmp_path: Path) -> None:
     attachment = make_file(make_mara(alice, tmp_path / "t"), None)
     secret = tmp_path / "secret.txt"
