@@ -36,7 +36,7 @@ def tell_memories(person: User) -> list[str]:
         "%(n)s memories and their whole history are deleted from CharMem (memory files: %(files)s).",
         memories,
     )
-    return [said % {"n": number(memories), "files": number(files)}]
+    return [said % {"n": number(memories), "files": number(files)}] if files else []
 
 
 def remove_memories(person: User) -> None:
@@ -53,7 +53,7 @@ def tell_files(person: User) -> list[str]:
         written,
     )
     kept = _("Characters, chats and lorebooks in SillyTavern are not touched; only CharMem’s copies are deleted.")
-    return [said % {"n": number(written)}, str(kept)]
+    return [*([said % {"n": number(written)}] if written else []), str(kept)]
 
 
 def remove_mirrors(person: User) -> None:
@@ -72,7 +72,7 @@ def tell_keys(person: User) -> list[str]:
         "%(n)s connections to models and their keys are deleted. Nobody else uses them.",
         count,
     )
-    return [said % {"n": number(count)}]
+    return [said % {"n": number(count)}] if count else []
 
 
 def tell_folders(person: User) -> list[str]:
