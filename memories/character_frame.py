@@ -11,12 +11,13 @@ from accounts.models import User
 from jobs.models import Job
 from memories.memory_list import file_of
 from memories.models import Memory, MemoryBlock, MemoryFile, Revision
+from memories.outside_text import open_conflict
 from memories.page_queries import Word, health_word, memories_of, price_of, total_unread
 from memories.queries import extraction_settings
 from memories.unread import Unread, unread_by_chat
 from providers.models import Connection
 from providers.queries import default_connection
-from sync.models import Character, Chat, Message
+from sync.models import Character, Chat, FileConflict, Message
 
 
 @dataclass
@@ -38,6 +39,7 @@ class CharacterFrame:
     failed: Job | None
     price: Decimal | None
     connection: Connection | None
+    conflict: FileConflict | None
 
     @property
     def version(self) -> int:
@@ -83,6 +85,7 @@ def character_frame(user: User, character: Character) -> CharacterFrame:
         failed=last if last and last.state == Job.State.FAILED else None,
         price=price_of(user, unread),
         connection=default_connection(user),
+        conflict=open_conflict(file) if file else None,
     )
 
 

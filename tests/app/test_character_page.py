@@ -19,6 +19,7 @@ from tests.support.builders import (
     make_call,
     make_character,
     make_chat,
+    make_conflict,
     make_job,
     make_memory_file,
     make_tavern,
@@ -289,6 +290,18 @@ def test_a_file_name_of_ones_own_has_no_slashes(alice_client: Client, seraphine:
     alice_client.post(url, {"name": "seraphine-remembers.md", "layout": "bullet"})
     file.refresh_from_db()
     assert (file.name, file.layout) == ("seraphine-remembers.md", "bullet")
+
+
+def test_a_file_that_was_changed_in_two_places_is_a_question_on_the_page(
+    alice_client: Client, seraphine: Character, file: MemoryFile
+) -> None:
+    url = f"/characters/{seraphine.pk}/"
+    assert soup(alice_client.get(url)).select_one("p.notice") is None
+    file.attachment = make_attachment(seraphine)
+    file.save(update_fields=["attachment"])
+    conflict = make_conflict(file.attachment)
+    link = soup(alice_client.get(url)).select_one("p.notice a")
+    assert link["href"] == f"/conflicts/{conflict.pk}/"
 
 
 def test_an_own_separator_stands_between_the_blocks(
