@@ -44,28 +44,38 @@ def write(path: Path, *, with_keys: bool = False) -> Backup:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-            with tables.snapshot():
-                table_list = {m._meta.label: _write_table(archive, m) for m in tables.tables()}
-                migrations = _migrations()
-            file_list = dict(_write_files(archive, with_keys=with_keys))
-            manifest = {
-                "format": FORMAT,
-                "made_at": datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"),
-                "engine": connection.vendor,
-                "with_keys": with_keys,
-                "migrations": migrations,
-                "tables": table_list,
-                "files": file_list,
-            }
-            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+        with os.fdopen(handle, "wb") as raw:
+            with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+                with tables.snapshot():
+                    table_list = {m._meta.label: _write_table(archive, m) for m in tables.tables()}
+                    migrations = _migrations()
+                file_list = dict(_write_files(archive, with_keys=with_keys))
+                manifest = {
+                    "format": FORMAT,
+                    "made_at": datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"),
+                    "engine": connection.vendor,
+                    "with_keys": with_keys,
+                    "migrations": migrations,
+                    "tables": table_list,
+                    "files": file_list,
+                }
+                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+            raw.flush()
+            os.fsync(raw.fileno())
         partial.replace(path)
     except OSError as error:
-        if partial.parent.is_dir():
-            partial.unlink(missing_ok=True)
+        _remove(partial)
         raise BackupError(f"The backup could not be written to {path}: {error.strerror or error}.") from error
+    except BaseException:
+        _remove(partial)
+        raise
     rows = sum(entry["rows"] for entry in table_list.values())
     return Backup(path, path.stat().st_size, rows, len(file_list))
+
+
+def _remove(partial: Path) -> None:
+    if partial.parent.is_dir():
+        partial.unlink(missing_ok=True)
 
 
 def _write_table(archive: zipfile.ZipFile, model: Any) -> dict[str, Any]:

@@ -30,12 +30,13 @@ def folder() -> Path:
 
 
 def kept() -> list[Kept]:
-    """The backups that exist, newest first."""
+    """The backups that exist, newest first; those from the future (the clock was wrong) count as the oldest."""
+    now = datetime.datetime.now(tz=datetime.UTC)
     found = []
     for path in folder().glob(PATTERN):
         info = path.stat()
         found.append(Kept(path, datetime.datetime.fromtimestamp(info.st_mtime, tz=datetime.UTC), info.st_size))
-    return sorted(found, key=lambda backup: backup.made_at, reverse=True)
+    return sorted(found, key=lambda backup: (backup.made_at <= now, backup.made_at), reverse=True)
 
 
 def default_path() -> Path:
@@ -58,8 +59,8 @@ def backup_tick() -> None:
 def backup_if_due() -> Backup | None:
     """Make a backup when the newest is a day old and there is anybody whose data could be lost."""
     newest = kept()[:1]
-    day = datetime.timedelta(days=1)
-    if newest and datetime.datetime.now(tz=datetime.UTC) - newest[0].made_at < day:
+    now = datetime.datetime.now(tz=datetime.UTC)
+    if newest and now - datetime.timedelta(days=1) < newest[0].made_at <= now:
         return None
     if not User.objects.exists():
         return None

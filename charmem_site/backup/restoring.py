@@ -58,11 +58,12 @@ def restore(path: Path) -> Restored:
         manifest = _checked_manifest(archive, path)
         _check_contents(archive, manifest)
         aside = _keep_aside()
+        incoming = _unpacked(archive, manifest, aside / "incoming")
         try:
             rows = _replace_rows(archive, manifest)
         except tables.RowError as error:
             raise BackupError(f"{path.name}: {error}. Nothing was changed.") from error
-        _replace_files(archive, manifest, aside)
+        _replace_files(incoming, manifest, aside)
     return Restored(rows, len(manifest["files"]), manifest["made_at"], aside)
 
 
@@ -162,15 +163,27 @@ def _come_to_rest() -> None:
         )
 
 
-def _replace_files(archive: zipfile.ZipFile, manifest: dict[str, Any], aside: Path) -> None:
+def _unpacked(archive: zipfile.ZipFile, manifest: dict[str, Any], incoming: Path) -> Path:
+    """Write the files beside their places, so that a full disk is met before anything is replaced."""
+    try:
+        for relative in manifest["files"]:
+            target = incoming / relative
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "wb") as out, archive.open(f"files/{relative}") as part:
+                shutil.copyfileobj(part, out)
+    except OSError as error:
+        shutil.rmtree(incoming, ignore_errors=True)
+        raise BackupError(f"There is no room to unpack it: {error.strerror or error}. Nothing was changed.") from error
+    return incoming
+
+
+def _replace_files(incoming: Path, manifest: dict[str, Any], aside: Path) -> None:
     for folder in FOLDERS:
         if (settings.DATA_DIR / folder).exists():
             shutil.move(settings.DATA_DIR / folder, aside / folder)
     for relative in manifest["files"]:
         target: Path = settings.DATA_DIR / relative
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(target.name + ".part")
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as out, archive.open(f"files/{relative}") as part:
-            shutil.copyfileobj(part, out)
-        partial.replace(target)
+        (incoming / relative).replace(target)
+    shutil.rmtree(incoming, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zipfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import DatabaseError
 from django.utils import timezone
 
 from accounts.models import User
@@ -225,3 +227,46 @@ def test_one_backup_a_day_and_seven_are_kept(tmp_path: Path) -> None:
     daily.rotate()
     assert len(daily.kept()) == daily.KEEP
     assert daily.kept()[0].path == first.path
+
+
+def test_a_clock_that_was_wrong_neither_stops_backups_nor_loses_the_new_one(tmp_path: Path) -> None:
+    make_person("alice")
+    future = (timezone.now() + timedelta(days=400)).timestamp()
+    daily.folder().mkdir()
+    for number in range(daily.KEEP + 1):
+        one = daily.folder() / f"charmem-{number}.zip"
+        one.write_bytes(b"")
+        os.utime(one, (future, future))
+    made = daily.backup_if_due()
+    assert made is not None and made.path.exists()
+    assert daily.kept()[0].path == made.path
+    assert len(daily.kept()) == daily.KEEP
+    assert daily.backup_if_due() is None
+
+
+def test_a_disk_that_is_full_while_unpacking_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_person("alice")
+    (tmp_path / "sample" / "story.txt").write_text("before")
+    made = write(tmp_path / "b.zip")
+    make_person("bob")
+    (tmp_path / "sample" / "story.txt").write_text("after")
+
+    def full(*_things: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("charmem_site.backup.restoring.shutil.copyfileobj", full)
+    with pytest.raises(BackupError) as caught:
+        restore(made.path)
+    assert str(caught.value) == "There is no room to unpack it: No space left on device. Nothing was changed."
+    assert User.objects.count() == 2
+    assert (tmp_path / "sample" / "story.txt").read_text() == "after"
+
+
+def test_a_backup_that_breaks_off_leaves_no_part_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_things: Any) -> Any:
+        raise DatabaseError("gone")
+
+    monkeypatch.setattr("charmem_site.backup.archive.tables.rows", away)
+    with pytest.raises(DatabaseError):
+        write(tmp_path / "b.zip")
+    assert not [one for one in tmp_path.iterdir() if one.name.startswith("b.zip")]
