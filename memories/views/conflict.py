@@ -15,15 +15,18 @@ from accounts.access import owned
 from accounts.models import User
 from memories import outside_text, write_back
 from memories.models import MemoryFile
+from memories.two_texts import sides
 from sync.models import FileConflict
 
 
 @require_GET
 def show(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
-    """Ours beside theirs."""
+    """Ours beside theirs, what both have folded up."""
     conflict = owned(FileConflict, request, pk=conflict_id)
     file = owned(MemoryFile, request, attachment=conflict.attachment_id)
-    return render(request, "memories/conflict.html", {"conflict": conflict, "file": file, "character": file.character})
+    ours, theirs = sides(conflict.ours, conflict.theirs)
+    context = {"conflict": conflict, "file": file, "character": file.character, "ours": ours, "theirs": theirs}
+    return render(request, "memories/conflict.html", context)
 
 
 @require_POST

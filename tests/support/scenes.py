@@ -168,8 +168,10 @@ def lived_in(alice: User) -> dict[str, Any]:
     )  # fmt: skip
     other = MemoryFile.objects.for_user(alice).get(character=people[4])
     assert other.attachment is not None
-    lost = f'<memory chat="Story 4" date="2026-03-01 18:00">\n- [{people[4].name} — Debts]\n- {FACTS[4]}\n'
-    conflict = make_conflict(other.attachment, f"{lost}- {FACTS[6]}\n</memory>", f"{lost}- {FACTS[0]}\n</memory>")
+    both = f'<memory chat="Story 4" date="2026-03-01 18:00">\n- [{people[4].name} — Debts]\n- {FACTS[4]}\n'
+    after = f"- {FACTS[1]}\n- {FACTS[3]}\n</memory>\n"
+    theirs = FACTS[4].replace("twice", "three times")
+    conflict = make_conflict(other.attachment, f"{both}- {FACTS[6]}\n{after}", f"{both}- {theirs}\n{after}")
     make_issue(tavern, "chats/Night 412.jsonl", line=1208)
     return {
         "character": first,
