@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import User
 from memories.health import Reach, reach
@@ -34,7 +35,8 @@ def steps(user: User) -> list[FirstStep]:
 
 def _made(user: User, file: MemoryFile) -> FirstStep:
     count = Memory.objects.for_user(user).filter(block__file=file, is_topic=False).count()
-    text = _("%(count)d memories of %(name)s.") % {"count": count, "name": file.character.name}
+    text = ngettext("%(count)d memory of %(name)s.", "%(count)d memories of %(name)s.", count)
+    text = text % {"count": count, "name": file.character.name}
     return FirstStep("made", _("A memory is made"), done=count > 0, text=text)
 
 

@@ -140,9 +140,9 @@ def test_the_four_steps_follow_a_memory_to_the_prompt(mara: Character, alice: Us
     set_attachment(mara, seen_in_prompt_at=timezone.now())
     assert all(step.done for step in steps(alice))
     set_attachment(mara, is_registered=False)
-    assert steps(alice)[1].text == (
-        "It is not in the character's Data Bank yet. With the CharMem companion, open the character in SillyTavern. "
-        "Without it, paste the line there."
+    assert (steps(alice)[1].text, steps(alice)[1].action) == (
+        "It is not in the character's Data Bank yet.",
+        "Register it",
     )
 
 
