@@ -29,7 +29,7 @@ def add_log(job: Job, *more: tuple[str, str]) -> None:
     JobEvent.objects.bulk_create(JobEvent(job=job, level=level, text=text) for level, text in (*LOG, *more))
 
 
-def add_jobs(alice: User) -> dict[str, Job]:
+def add_jobs(alice: User) -> dict[str, Any]:
     """A job in each state, with log and calls, beside those of the lived-in scene."""
     paid = Connection.objects.for_user(alice).get()
     jobs = Job.objects.for_user(alice)
