@@ -9,18 +9,14 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.test import Client
 
 from accounts.commands import CommandFailed
 from accounts.models import User
 from jobs.models import Job
-from providers.models import Connection
 from sync.models import Character
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
-from tests.support.pages import soup, words
 from tests.support.story import make_character, make_chat
-from tests.support.wire import no_pauses
 
 
 @pytest.fixture
@@ -98,48 +94,6 @@ def test_a_failed_extraction_fails_the_command(flux: Character, fake: FakeModel)
         CommandFailed, match=r"^Flux: The model declined to read these messages\. Everything read before"
     ):
         command("extract", "--user", "alice", "--avatar", "Flux.png", "--wait")
-
-
-HTML = "<!doctype html><title>Sign in</title>"
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "what", "to_do"),
-    [
-        (
-            401,
-            {"error": {"message": "bad key"}},
-            "Kitchen box does not accept the key. It said: bad key.",
-            "Enter the key again: Settings, Models.",
-        ),
-        (500, "", "Kitchen box has trouble of its own (500).", "CharMem asked several times. Press Retry in a while."),
-        (200, HTML, "Kitchen box sent a web page instead of an answer.", "Check the address: it usually ends in /v1."),
-        (200, {"error": {"message": "Upstream died"}}, "Kitchen box answered with an error: Upstream died.", ""),
-        (200, "", "Kitchen box sent an empty answer.", "It may be overloaded; try again."),
-    ],
-)
-def test_a_bad_answer_is_the_same_sentence_in_the_command_and_on_the_page(
-    flux: Character,
-    alice: User,
-    alice_client: Client,
-    fake: FakeModel,
-    monkeypatch: pytest.MonkeyPatch,
-    status: int,
-    body: Any,
-    what: str,
-    to_do: str,
-) -> None:
-    no_pauses(monkeypatch)
-    Connection.objects.for_user(alice).update(name="Kitchen box")
-    fake.respond(status, body, times=40)
-    with pytest.raises(CommandFailed) as failed:
-        command("extract", "--user", "alice", "--avatar", "Flux.png", "--wait")
-    sentence = f"{what} Everything read before is kept, and these messages stay unread."
-    assert str(failed.value) == f"Flux: {sentence} {to_do}".strip()
-    job = Job.objects.for_user(alice).get(kind="extract")
-    page = words(soup(alice_client.get(f"/jobs/{job.pk}/")).select_one("main"))
-    assert sentence in page and to_do in page
-    assert command("status", "--user", "alice")["characters"][0]["unread"] == 2
 
 
 def test_bobs_command_does_not_see_alices_characters(flux: Character, bob: User) -> None:
