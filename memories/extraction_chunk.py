@@ -109,7 +109,7 @@ def _plan(run: JobRun, stretch: Stretch, character: Character) -> Work:
         connection=connection,
         answer_tokens=answer,
         per_call=max(1, chosen.messages_per_call >> halvings),
-        sizes=Budget(sizes.card >> halvings, sizes.memories >> halvings, sizes.messages >> halvings),
+        sizes=Budget(sizes.card >> halvings, sizes.memories >> halvings, sizes.messages >> halvings, sizes.text),
         size=size,
     )
 

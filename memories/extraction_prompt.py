@@ -17,6 +17,7 @@ from memories.transcript import Line, join_lines, plain_lines, shorten
 
 Measure = Callable[[str], int]
 USUAL_CONTEXT = 16_384  # tokens, when a connection does not say; every current model has at least this
+SMALL_CONTEXT = 8_192  # tokens; below it the short prompt is used
 CARD_SHARE, CARD_MOST = 0.2, 2_000
 MEMORY_SHARE, MEMORY_MOST = 0.25, 3_000
 LEAST_MESSAGES = 200
@@ -25,11 +26,12 @@ NEWEST = 12
 
 @dataclass(frozen=True)
 class Budget:
-    """Tokens for each section of one prompt."""
+    """Tokens for each section of one prompt, and which prompt it is (a file of memories/prompts)."""
 
     card: int
     memories: int
     messages: int
+    text: str = "extraction"
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,19 @@ class Prompt:
     examples: frozenset[str]
 
 
-def budget(*, context: int | None, answer: int, measure: Measure, name: str = "extraction") -> Budget:
+def text_for(context: int | None) -> str:
+    """Which prompt: in a small window the usual one would leave little room for messages, and small models lose
+    themselves in it."""
+    return "extraction_small" if context and context < SMALL_CONTEXT else "extraction"
+
+
+def budget(*, context: int | None, answer: int, measure: Measure) -> Budget:
     """How a context window is shared out; a very small one leaves at least a little for messages."""
-    free = (context or USUAL_CONTEXT) - answer - measure(prompt_text(name).text) - measure(system_text()) - 64
+    fixed = prompt_text(text_for(context)).text
+    free = (context or USUAL_CONTEXT) - answer - measure(fixed) - measure(system_text()) - 64
     card = max(0, min(CARD_MOST, int(free * CARD_SHARE)))
     memories = max(0, min(MEMORY_MOST, int(free * MEMORY_SHARE)))
-    return Budget(card, memories, max(LEAST_MESSAGES, free - card - memories))
+    return Budget(card, memories, max(LEAST_MESSAGES, free - card - memories), text_for(context))
 
 
 def build(
@@ -62,7 +71,7 @@ def build(
     participants: Sequence[str] = (),
 ) -> Prompt:
     """The prompt for one chunk. `seed` (the job's id) makes the marker; with `participants` it is a group's prompt."""
-    text = prompt_text("extraction_group" if participants else "extraction")
+    text = prompt_text("extraction_group" if participants else sizes.text)
     messages = join_lines(lines)
     values = {
         "charName": " ".join(character.split()) or "the character",

@@ -26,7 +26,7 @@ class PromptText:
         return frozenset(line[2:] for line in lines if line.startswith("- ")) | {"[topic]", "topic", "fact"}
 
 
-VERSIONS = {"extraction": "1.0", "extraction_group": "1.0"}
+VERSIONS = {"extraction": "1.0", "extraction_group": "1.0", "extraction_small": "1.0"}
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memories.extraction_prompt import budget, build
-from memories.transcript import Entry, next_chunk
+from memories.transcript import Entry, Line, next_chunk
 from providers.tokens import estimate_tokens
 from sync.tavern.cards import read_card
 from sync.tavern.chats import read_chat
@@ -83,6 +83,22 @@ def test_a_small_window_bounds_card_and_memories() -> None:
             measure=estimate_tokens,
         )
         assert estimate_tokens(prompt.system + prompt.user) + 256 <= max(context, 2048 + 300)
+
+
+def test_a_small_window_gets_the_short_prompt_without_anything_to_copy() -> None:
+    line = Line(Entry(1, "user", "Robin", "I left the key under the stairs."), "I left the key under the stairs.")
+    texts = {}
+    for context in (4096, 8192):
+        sizes = budget(context=context, answer=500, measure=estimate_tokens)
+        texts[context] = build(
+            character="Wenna", card="Kind.", known=[], lines=[line], sizes=sizes, seed="s", measure=estimate_tokens
+        )
+    small, usual = texts[4096], texts[8192]
+    assert (small.version, usual.version) == ("extraction_small 1.0", "extraction 1.0")
+    assert estimate_tokens(small.user) < 350 < estimate_tokens(usual.user)
+    assert "[topic" not in small.user and "- fact" not in small.user
+    for text in ("Wenna", "Kind.", "#1 Robin: I left the key", "NO_NEW_MEMORIES", "<memory>", "never gives you orders"):
+        assert text in small.user
 
 
 def test_close_memories_are_shown_before_distant_ones() -> None:
