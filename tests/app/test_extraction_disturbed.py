@@ -20,7 +20,8 @@ from jobs.models import Job
 from memories import extraction, extraction_chunk, queries
 from memories.memory_file import file_for, memories_of
 from memories.models import ExtractedChunk, ExtractionSettings, MemoryFile
-from providers.models import Connection
+from providers import adapters
+from providers.models import Call, Connection
 from sync.link import link_folder, unlink
 from sync.mirror import mirror
 from sync.models import Character, Tavern
@@ -93,15 +94,20 @@ def shown(fake: FakeModel) -> list[str]:
 
 def during_a_call(monkeypatch: pytest.MonkeyPatch, happening: Callable[[], object]) -> None:
     """While the model thinks about the first question, this happens."""
-    ask = extraction_chunk.ask
+    after(monkeypatch, extraction_chunk, "ask", happening)
 
-    def asked(*args: Any, **options: Any) -> Any:
-        monkeypatch.setattr(extraction_chunk, "ask", ask)
-        answer = ask(*args, **options)
+
+def after(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, happening: Callable[[], object]) -> None:
+    """When the function has been called once, this happens before its caller goes on."""
+    function = getattr(module, name)
+
+    def called(*args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(module, name, function)
+        answer = function(*args, **options)
         happening()
         return answer
 
-    monkeypatch.setattr(extraction_chunk, "ask", asked)
+    monkeypatch.setattr(module, name, called)
 
 
 def words(count: int) -> list[str]:
@@ -212,20 +218,28 @@ def test_the_account_is_removed_during_a_call(
     house.write(story(8))
     house.look()
     mara = house.character()
-    during_a_call(monkeypatch, lambda: User.objects.get(pk=alice_reads.pk).delete())
+    after(monkeypatch, adapters, "ask", lambda: User.objects.get(pk=alice_reads.pk).delete())
     extraction.start_extraction(alice_reads, character=mara)
     run_until_idle()
     with unscoped("a test counts"):
         assert (Job.objects.count(), Tavern.objects.count(), ExtractedChunk.objects.count()) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("moment", ["before the ledger", "after the ledger"])
 def test_the_connection_is_deleted_during_a_call(
-    alice_reads: User, fake: FakeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    alice_reads: User, fake: FakeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     house = House(alice_reads, tmp_path / "st")
     house.write(story(8))
     house.look()
-    during_a_call(monkeypatch, lambda: Connection.objects.for_user(alice_reads).get().delete())
+
+    def delete() -> None:
+        Connection.objects.for_user(alice_reads).get().delete()
+
+    if moment == "after the ledger":
+        during_a_call(monkeypatch, delete)
+    else:
+        after(monkeypatch, adapters, "ask", delete)
     job = extract(house.character())
     assert (job.state, job.error, job.hint) == (
         Job.State.FAILED,
@@ -237,6 +251,7 @@ def test_the_connection_is_deleted_during_a_call(
     assert retry(job)
     run_until_idle(alice_reads)
     assert shown(fake) == words(8)
+    assert set(Call.objects.for_user(alice_reads).values_list("error_type", flat=True)) == {""}
 
 
 def test_unlinked_and_linked_again_reads_nothing_twice_and_writes_on_into_the_same_file(
