@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from uuid import uuid4
 
+from django.db import IntegrityError
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
@@ -31,6 +32,7 @@ EVERY = 10.0
 LEASE = timedelta(seconds=90)
 RENEW = 20.0
 SLICE = 30.0  # seconds of a first import before the slot is given back
+WAIT = timedelta(seconds=2)  # until the next try while somebody else holds the folder
 KIND = "mirror"
 logger = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ def look(
     note: Callable[..., None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> PassReport | None:
-    """One pass under the lease; None when somebody else is at it."""
+    """One pass under the lease; None when somebody else is at it, or when the folder was forgotten meanwhile."""
     with _lease(tavern) as renew:
         if renew is None:
             return None
@@ -50,7 +52,13 @@ def look(
             return not renew() or (should_stop is not None and should_stop())
 
         tavern.refresh_from_db()
-        return mirror(tavern, note=note, should_stop=stop)
+        try:
+            return mirror(tavern, note=note, should_stop=stop)
+        except IntegrityError:
+            with unscoped("whether the folder was forgotten"):
+                if Tavern.objects.filter(pk=tavern.pk).exists():
+                    raise
+            return None
 
 
 def look_at_all() -> None:
@@ -86,7 +94,9 @@ def _run(run: JobRun) -> Outcome:
     until = time.monotonic() + SLICE
     report = look(tavern, note=run.progress, should_stop=lambda: run.should_stop() or time.monotonic() > until)
     run.check()
-    if report is None or not report.finished:
+    if report is None:
+        return Outcome(more=True, not_before=timezone.now() + WAIT)
+    if not report.finished:
         return MORE
     if report.state != Tavern.State.OK:
         raise JobFailed(report.reason, hint=_("Bring the folder back; CharMem looks again by itself."))

@@ -5,15 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import time_machine
+from django.db import IntegrityError
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from accounts.models import User
+from accounts.ownership import unscoped
+from jobs.drain import run_until_idle
 from sync import events, mirror_chats
+from sync.link import unlink
 from sync.mirror import mirror
+from sync.models import Character, Chat, Message, Tavern
 from sync.tavern.folder import Folder
+from sync.watch import start_import
+from tests.support.people import make_person
 from tests.support.st_folder import MARA, StFolder
 
 Family = dict[str, tuple[str, int | None]]
@@ -116,3 +127,52 @@ def test_a_clock_that_goes_back_hides_no_change(alice: User, tmp_path: Path) -> 
     os.utime(folder.root / MARA, (1_000_000_000, 1_000_000_000))
     folder.look()
     assert folder.texts()[-1] == "More."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_folder_that_is_forgotten_in_the_middle_of_a_pass_leaves_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pass ends quietly, and the job of a first import says why it stopped."""
+    alice = make_person("alice")
+    folder = StFolder(alice, tmp_path / "wren")
+    Tavern.objects.for_user(alice).update(state=Tavern.State.NEW)
+    job = start_import(folder.tavern)
+    write = mirror_chats.write_messages
+    calls = 0
+
+    def forget_then_write(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            unlink(Tavern.objects.for_user(alice).get(), forget=True)
+        return write(*args, **options)
+
+    monkeypatch.setattr(mirror_chats, "write_messages", forget_then_write)
+    run_until_idle(alice)
+    with time_machine.travel(timezone.now() + timedelta(seconds=10)):
+        run_until_idle(alice)
+    job.refresh_from_db()
+    assert (job.state, job.error) == (job.State.FAILED, "This folder is not linked any more.")
+    with unscoped("a test counts"):
+        assert [model.objects.count() for model in (Tavern, Character, Chat, Message)] == [0, 0, 0, 0]
+
+
+def test_forgetting_begins_again_when_a_pass_adds_a_row_in_between(
+    alice: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = StFolder(alice, tmp_path / "wren")
+    folder.look()
+    delete = QuerySet.delete
+    calls = 0
+
+    def refuse_once(self: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise IntegrityError("a chat came in between")
+        return delete(self)
+
+    monkeypatch.setattr(QuerySet, "delete", refuse_once)
+    unlink(folder.tavern, forget=True)
+    assert Tavern.objects.for_user(alice).count() == 0
