@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from accounts.models import User
@@ -59,3 +61,30 @@ def test_a_long_call_keeps_its_place(alice: User, monkeypatch: pytest.MonkeyPatc
         row.slots.update(expires_at=timezone.now() - timedelta(seconds=1))
         assert limits.in_flight(row) == 0
         assert wait_until(lambda: not tick() and limits.in_flight(row)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("seconds", "is_passed_on"), [(60.0, True), (0.0, False)])
+def test_a_place_goes_to_the_next_caller_here_but_not_for_ever(
+    alice: User, monkeypatch: pytest.MonkeyPatch, seconds: float, is_passed_on: bool
+) -> None:
+    monkeypatch.setattr(limits, "KEEP_SECONDS", seconds)
+    row = make_connection(alice, 1)
+    used: list[int] = []
+
+    def call() -> None:
+        with limits.slot(row):
+            used.extend(row.slots.filter(number=0).values_list("pk", flat=True))
+        connections.close_all()
+
+    with limits.slot(row):
+        mine = row.slots.get(number=0).pk
+        others = [threading.Thread(target=call) for _number in range(2)]
+        for one in others:
+            one.start()
+        wait_until(lambda: len(limits._lines[row.pk].callers) == 2 and row.slots.filter(number=None).count() == 1)
+    for one in others:
+        one.join(20)
+    assert len(used) == 2
+    assert (used == [mine, mine]) is is_passed_on
+    assert row.slots.count() == 0
