@@ -11,15 +11,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from memories.blocks import clean_bullet, is_topic, split_multi_tag
+from providers.pairs import LONGEST_TAG, without_pairs
 
 THINK = r"(?:think|thinking|thought|reasoning|reflection)"
-CLOSED_THINKING = re.compile(rf"<{THINK}\b[^>]*>[\s\S]*?</{THINK}\s*>", re.IGNORECASE)
-END_OF_THINKING = re.compile(rf"[\s\S]*</{THINK}\s*>", re.IGNORECASE)
-OPEN_THINKING = re.compile(rf"<{THINK}\b[^>]*>[\s\S]*", re.IGNORECASE)
+THINKING = re.compile(rf"<{THINK}\b[^>]{{0,{LONGEST_TAG}}}>", re.IGNORECASE)
+END_OF_THINKING = re.compile(rf"</{THINK}\s{{0,99}}>", re.IGNORECASE)
 ANSWER_START = re.compile(r"^[ \t]*(?:<memory\b|NO_NEW_MEMORIES\b)", re.IGNORECASE | re.MULTILINE)
 FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
-ESCAPED_TAG = re.compile(r"&lt;(/?memory\b(?:(?!&gt;)[^<>\n])*)&gt;", re.IGNORECASE)
-TAG = re.compile(r"<(/?)memor(?:y|ies)\b[^>]*>", re.IGNORECASE)
+ESCAPED_TAG = re.compile(r"&lt;(/?memory\b(?:(?!&gt;)[^<>\n]){0,1000})&gt;", re.IGNORECASE)
+TAG = re.compile(rf"<(/?)memor(?:y|ies)\b[^>]{{0,{LONGEST_TAG}}}>", re.IGNORECASE)
 SENTINEL = re.compile(r"\bNO[ _-]NEW[ _-]MEMOR(?:Y|IES)\b", re.IGNORECASE)
 DASH = re.compile(r"-[ \t]+(.*)")
 BULLET = re.compile(r"(?:[-*•‣◦▪–—·]|\d{1,3}[.)])[ \t]+(.*)")
@@ -69,7 +69,7 @@ def read_answer(text: str, *, is_truncated: bool = False, ignore: Collection[str
 
 def read_strictly(text: str) -> list[list[str]]:
     """The entries as SillyTavern's extension reads them: dash bullets only, the sentinel only when exact."""
-    text = CLOSED_THINKING.sub("", text).strip()
+    text = _without_closed_thinking(text).strip()
     if text in ("", "NO_NEW_MEMORIES"):
         return []
     entries = [_bullets(segment, DASH) for segment in _segments(text)]
@@ -82,11 +82,17 @@ def without_reasoning(text: str, *, is_truncated: bool = False) -> str:
     After an opening tag that is never closed, only a finished answer (`<memory>` or the sentinel at the start of a
     line) counts; when the answer was cut off, everything after that tag was still thinking.
     """
-    text = END_OF_THINKING.sub("", CLOSED_THINKING.sub("", text))
-    if match := OPEN_THINKING.search(text):
+    text = _without_closed_thinking(text)
+    ends = list(END_OF_THINKING.finditer(text))
+    text = text[ends[-1].end() :] if ends else text
+    if match := THINKING.search(text):
         start = None if is_truncated else ANSWER_START.search(text, match.start())
         text = text[: match.start()] + (text[start.start() :] if start else "")
     return text.strip()
+
+
+def _without_closed_thinking(text: str) -> str:
+    return without_pairs(text, THINKING, lambda _name: END_OF_THINKING)
 
 
 def arrange(entry: Collection[str], limit: int = 5) -> list[list[str]]:

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import pairwise
 
 # A block ends at its own closing tag: an unclosed opening tag in front of it never swallows it.
-BLOCK = re.compile(r"<memory\b([^>]*)>((?:(?!<memory\b)[\s\S])*?)</memory\s*>", re.IGNORECASE)
+BLOCK = re.compile(r"<memory\b([^>]{0,4000})>((?:(?!<memory\b)[\s\S])*?)</memory\s*>", re.IGNORECASE)
 ATTRIBUTE = re.compile(r'\b(chat|date)\s*=\s*"([^"]*)"', re.IGNORECASE)
 PREFIXED = re.compile(r"\[.*?\] - (.*)")
 ANY_BULLET = re.compile(r"(?:[-*•‣◦▪–—]|\d{1,3}[.)])\s+(.*)")

@@ -10,10 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from providers.pairs import LONGEST_TAG, without_pairs
+
 FENCE = re.compile(r"```[\s\S]*?```")
-DETAILS = re.compile(r"<details\b[^>]*>[\s\S]*?</details\s*>", re.IGNORECASE)
-HIDDEN = re.compile(r"<(script|style|think|thinking|template)\b[^>]*>[\s\S]*?</\1\s*>", re.IGNORECASE)
-COMMENT = re.compile(r"<!--[\s\S]*?-->")
+DETAILS = re.compile(rf"<(details)\b[^>]{{0,{LONGEST_TAG}}}>", re.IGNORECASE)
+HIDDEN = re.compile(rf"<(script|style|think|thinking|template)\b[^>]{{0,{LONGEST_TAG}}}>", re.IGNORECASE)
+COMMENT, COMMENT_END = re.compile("<!--"), re.compile("-->")
 TAG = re.compile(r"</?([A-Za-z][\w:-]*)((?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'|[^\s\"'<>]+))?)*)\s*/?>")
 TABLE_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
 BLANK_LINES = re.compile(r"\n{3,}")
@@ -89,8 +91,10 @@ def strip(text: str) -> Stripped:
         removed.append(match[0])
         return ""
 
-    for pattern in (FENCE, DETAILS, HIDDEN, COMMENT):
-        text = pattern.sub(take, text)
+    text = FENCE.sub(take, text)
+    for opening in (DETAILS, HIDDEN):
+        text = without_pairs(text, opening, _end_of, lambda whole, _inner: removed.append(whole))
+    text = without_pairs(text, COMMENT, lambda _name: COMMENT_END, lambda whole, _inner: removed.append(whole))
     text = _without_tables(text, removed)
     closed = {match[1].lower() for match in TAG.finditer(text) if match[0].startswith("</")}
 
@@ -101,6 +105,10 @@ def strip(text: str) -> Stripped:
 
     text = TAG.sub(take_tag, text)
     return Stripped(BLANK_LINES.sub("\n\n", text).strip(), tuple(removed))
+
+
+def _end_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{name}\s{{0,99}}>", re.IGNORECASE)
 
 
 def _without_tables(text: str, removed: list[str]) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from providers.pairs import LONGEST_TAG, without_pairs
+
 _NAMES = r"(?:think|thinking|thought|thoughts|reasoning|reason|analysis|reflection|scratchpad|seed:think)"
-_PAIR = re.compile(rf"<({_NAMES})\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
-_CLOSE_ONLY = re.compile(rf"\A(.*)</{_NAMES}\s*>", re.IGNORECASE | re.DOTALL)
-_OPEN_ONLY = re.compile(rf"<{_NAMES}\b[^<>]*>(.*)\Z", re.IGNORECASE | re.DOTALL)
-_BRACKETS = re.compile(r"\[THINK\](.*?)\[/THINK\]", re.DOTALL)
+_OPENING = re.compile(rf"<({_NAMES})\b[^<>]{{0,{LONGEST_TAG}}}>", re.IGNORECASE)
+_CLOSE_ONLY = re.compile(rf"\A(.*)</{_NAMES}\s{{0,99}}>", re.IGNORECASE | re.DOTALL)
+_OPEN_ONLY = re.compile(rf"<{_NAMES}\b[^<>]{{0,{LONGEST_TAG}}}>(.*)\Z", re.IGNORECASE | re.DOTALL)
+_BRACKET, _BRACKET_END = re.compile(r"\[THINK\]"), re.compile(r"\[/THINK\]")
 _CHANNEL = re.compile(r"\A(.*)<\|channel\|>final<\|message\|>", re.DOTALL)
 
 
@@ -21,15 +23,21 @@ def split_reasoning(text: str) -> tuple[str, str]:
     """
     thoughts: list[str] = []
 
-    def take(match: re.Match[str]) -> str:
-        thoughts.append(match.group(match.lastindex or 0))
-        return ""
+    def take(_whole: str, inner: str) -> None:
+        thoughts.append(inner)
 
     text = _CHANNEL.sub(_take_whole(thoughts), text)
-    text = _BRACKETS.sub(take, _PAIR.sub(take, text))
-    text = _CLOSE_ONLY.sub(take, text)
+    text = without_pairs(text, _OPENING, _end_of, take)
+    text = without_pairs(text, _BRACKET, lambda _name: _BRACKET_END, take)
+    if lone := _CLOSE_ONLY.match(text):
+        thoughts.append(lone[1])
+        text = text[lone.end() :]
     text = _OPEN_ONLY.sub(lambda match: _unclosed(match.group(1), thoughts), text)
     return text.strip(), "\n".join(part.strip() for part in thoughts if part.strip())
+
+
+def _end_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{name}\s{{0,99}}>", re.IGNORECASE)
 
 
 def _take_whole(thoughts: list[str]) -> Callable[[re.Match[str]], str]:
@@ -41,7 +49,7 @@ def _take_whole(thoughts: list[str]) -> Callable[[re.Match[str]], str]:
 
 
 def _unclosed(rest: str, thoughts: list[str]) -> str:
-    start = re.search(r"^\s*<memory\b", rest, re.IGNORECASE | re.MULTILINE)
+    start = re.search(r"^[^\S\n]*<memory\b", rest, re.IGNORECASE | re.MULTILINE)
     end = start.start() if start else len(rest)
     thoughts.append(rest[:end])
     return rest[end:]
