@@ -98,6 +98,7 @@ def _measure(house: Running, folder: Path, fake: FakeModel) -> list[Row]:
     supervisor = _prepare(house, folder, fake)
     fake.latency = LATENCY
     worker = part(supervisor, "worker")
+    load = os.getloadavg()[0]
     before = sum(sum(one.cpu_times()[:2]) for one in worker)
     _do(house, "extract", "--user", "alice", "--all")
     calls = CHARACTERS * CHUNKS
@@ -113,6 +114,7 @@ def _measure(house: Running, folder: Path, fake: FakeModel) -> list[Row]:
         Row("  chunks that were not read exactly once", abs(found["chunks"] - calls), "chunks", limit=0),
         Row("  most calls at the same moment", fake.max_in_flight, "calls", limit=PARALLEL),
         Row("  processor time of the worker", used / calls * 1000, "ms a call"),
+        Row("  what else wanted this machine's processors (load before it began)", load, "processes"),
         Row("  memories made", found["memories"], "memories"),
     ]
 
