@@ -32,6 +32,7 @@ __all__ = [
     "grant",
     "inspect_folder",
     "inspect_for",
+    "is_linked_by_another",
     "link_folder",
     "link_sample",
     "may_link",
@@ -65,7 +66,7 @@ def link_folder(user: User, path: str | Path, url: str = "", name: str = "", *, 
     real = resolved(path) if by_operator else _allowed(user, path)
     place = checked_url(url, None if by_operator else user)
     taken = Tavern.objects.for_user(user).filter(folder=str(real)).first()
-    if taken is None and (_is_linked_by_another(user, real) or _is_granted_to_another(user, real)):
+    if taken is None and (is_linked_by_another(user, real) or _is_granted_to_another(user, real)):
         raise LinkError(_("%(folder)s belongs to another account here.") % {"folder": real})
     report = inspect_folder(real)
     if not report.is_user_folder:
@@ -143,7 +144,7 @@ def grant(folder: str | Path, user: User) -> FolderGrant:
         raise LinkError(_outside(real))
     if not is_user_folder(real):
         raise LinkError(_("%(folder)s is not a SillyTavern user folder.") % {"folder": real})
-    if _is_linked_by_another(user, real):
+    if is_linked_by_another(user, real):
         raise LinkError(_("%(folder)s is linked by another account already.") % {"folder": real})
     row, _is_new = FolderGrant.objects.update_or_create(folder=str(real), defaults={"user": user})
     return row
@@ -178,7 +179,8 @@ def _allowed(user: User, path: str | Path) -> Path:
     return resolved(real)
 
 
-def _is_linked_by_another(user: User, real: Path) -> bool:
+def is_linked_by_another(user: User, real: Path) -> bool:
+    """Whether this folder, one around it or one inside it is somebody else's already."""
     with unscoped("whose folder this is"):
         rows = Tavern.objects.filter(unlinked_at=None).exclude(owner=user)
         return any(_overlaps(real, Path(folder)) for folder in rows.values_list("folder", flat=True))

@@ -13,7 +13,7 @@ from accounts import throttling
 from accounts.models import User
 from providers.network import policy_for
 from sync.inspection import LinkError
-from sync.link import grant
+from sync.link import grant, is_linked_by_another
 from sync.models import FolderGrant
 from sync.places import UserFolder, guesses
 from sync.tavern.folder import Folder
@@ -39,7 +39,7 @@ def prove_by_login(user: User, url: str, handle: str, password: str) -> FolderGr
     try:
         proved = check_login(url, policy_for(user), login, patience=PATIENCE)
         for folder in _folders_of(proved):
-            if _serves(url, user, login, folder.path):
+            if not is_linked_by_another(user, folder.path) and _serves(url, user, login, folder.path):
                 return grant(folder.path, user)
     except ServerError as error:
         raise LinkError(f"{error.message} {error.hint}".strip()) from error

@@ -170,6 +170,17 @@ def test_a_login_to_some_other_server_proves_nothing(
     assert not FolderGrant.objects.exists()
 
 
+def test_nothing_is_written_into_a_folder_that_somebody_has_linked(
+    data: Path, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_folder(alice, data / "milo")
+    serve(monkeypatch, data / "milo", "milo")
+    before = (data / "milo/user/files").stat().st_mtime_ns
+    with pytest.raises(LinkError, match="none of the folders here belongs to that account"):
+        prove_by_login(bob, "http://127.0.0.1:8000", "milo", "password")
+    assert (data / "milo/user/files").stat().st_mtime_ns == before
+
+
 @pytest.mark.parametrize("said", ["", "not ascii: ż"])
 def test_a_server_that_says_anything_proves_nothing(
     data: Path, bob: User, monkeypatch: pytest.MonkeyPatch, said: str
