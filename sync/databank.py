@@ -77,8 +77,11 @@ def _take_over(file: Attachment) -> bool:
 
 
 def _of(character: Character) -> QuerySet[Attachment]:
-    rows = character.tavern.attachments.filter(scope=Attachment.Scope.CHARACTER, avatar=character.avatar)
-    return rows.filter(gone_at__isnull=True)
+    """The character's entries, without those whose file is another character's memory file already."""
+    everything = character.tavern.attachments
+    taken = everything.filter(memory_file__isnull=False).exclude(memory_file__character=character)
+    rows = everything.filter(scope=Attachment.Scope.CHARACTER, avatar=character.avatar, gone_at__isnull=True)
+    return rows.exclude(url__in=taken.values("url"))
 
 
 def _new(character: Character, name: str) -> Attachment:

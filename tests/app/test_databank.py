@@ -17,7 +17,7 @@ from sync import outbox, registration
 from sync.databank import find_or_create_attachment, take_over_pasted
 from sync.events import DatabankText
 from sync.models import Attachment, Character, FileConflict
-from tests.support.builders import make_character
+from tests.support.builders import make_attachment, make_character
 from tests.support.databank import make_file, make_mara, path_of, text_of
 
 FOUND = '# My heading\n\n<memory chat="Pier" date="2025-06-15 15:30">\n- Mara keeps a lantern.\n</memory>\n\nA note.'
@@ -88,6 +88,20 @@ def test_hand_written_text_stays_when_memories_are_added(mara: Character, work: 
     assert text.index("Mara keeps a lantern.") < text.index("Mara fears the eastern buoy.")
     attachment.refresh_from_db()
     assert attachment.url == "/user/files/17_42.txt"
+
+
+def test_two_characters_with_one_file_do_not_write_over_each_other(mara: Character, work: Run) -> None:
+    file, attachment = adopted(mara)
+    zolta = make_character(mara.tavern, "Zolta")
+    second = make_attachment(zolta, "Zolta-memories.md", url=attachment.url, is_ours=False)
+    hear(second, FOUND)
+    add(memory_file.file_for(zolta), "Zolta paints boats.")
+    add(file, "Mara fears the buoy.")
+    work()
+    hers = MemoryFile.objects.for_user(mara.tavern.owner).select_related("attachment__tavern").get(character=zolta)
+    assert hers.attachment is not None and hers.attachment.url != attachment.url
+    assert "Zolta" in text_of(hers.attachment) and "Zolta" not in text_of(attachment)
+    assert "buoy" in text_of(attachment)
 
 
 def test_another_data_bank_file_is_left_alone(mara: Character) -> None:
