@@ -105,9 +105,12 @@ class JobRun:
         self._notes.set(**{name: value for name, value in fields.items() if value is not None})
 
     def keep(self, **params: Any) -> None:
-        """Change the job's params for the next chunk, for example a cursor; written as `progress` is."""
-        self.params.update(params)
-        self._notes.set(params=dict(self.params))
+        """Change these of the job's params, for example a cursor, at once and beside what others changed in them."""
+        with transaction.atomic():
+            rows = self.lease.rows()
+            rows.update(updated_at=timezone.now())  # holds the row, so that nothing is changed in between
+            self.params = {**(rows.values_list("params", flat=True).first() or self.params), **params}
+            rows.update(params=self.params)
 
     def should_stop(self) -> bool:
         """Whether this chunk should end soon; cheap, may be asked from any thread, true within two seconds."""

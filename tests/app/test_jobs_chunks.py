@@ -279,6 +279,20 @@ def test_progress_and_log_are_written_with_the_end_of_the_chunk(alice: User) -> 
     assert "abcdefghijkl" not in job.events.get().text
 
 
+def test_what_is_kept_stands_beside_what_somebody_asked_for_meanwhile(alice: User) -> None:
+    """Alice wants one more chat read while the chunk is at work and remembers something of its own."""
+
+    def read(run: JobRun) -> Outcome:
+        Job.objects.filter(pk=run.job.pk).update(params={"chats": ["one", "two"]})
+        run.keep(halvings=1)
+        return MORE
+
+    job, _new = enqueue(alice, kind_of(read), params={"chats": ["one"]})
+    run_next()
+    fresh(job)
+    assert job.params == {"chats": ["one", "two"], "halvings": 1}
+
+
 def test_a_busy_database_is_waited_for_and_given_up_after_three_times(alice: User) -> None:
     def busy(run: JobRun) -> Outcome:
         raise OperationalError("database is locked")
