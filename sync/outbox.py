@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from sync.models import Attachment
-from sync.tavern.folder import Folder
+from sync.tavern.folder import ChangedMeanwhile, Folder, Seen
 from sync.tavern.paths import PathRefused, file_of_url
 from sync.tavern.text import clean
 
@@ -51,7 +51,7 @@ def write_file(attachment: Attachment, text: str) -> Written | Conflict:
     """Put `text` into the file of `attachment` in one step, if it holds what we know. Raises WriteFailed."""
     data = _bytes(text)
     with _opened(attachment) as folder:
-        current = _read(folder, attachment)
+        seen, current = _looked_at(folder, attachment)
         if current is not None and hash_of(current) == hash_of(data):
             accept(attachment, hash_of(data))
             return Written(is_changed=False)
@@ -59,7 +59,7 @@ def write_file(attachment: Attachment, text: str) -> Written | Conflict:
             return Conflict(_text(current), hash_of(current))
         if current:
             _keep_copy(attachment, current)
-        _write(folder, attachment, data)
+        _write(folder, attachment, data, seen)
     accept(attachment, hash_of(data))
     return Written(is_changed=True)
 
@@ -67,7 +67,7 @@ def write_file(attachment: Attachment, text: str) -> Written | Conflict:
 def read_file(attachment: Attachment) -> tuple[str, str] | None:
     """What the file holds now and the hash of its bytes, None when it is not there. Raises WriteFailed."""
     with _opened(attachment) as folder:
-        data = _read(folder, attachment)
+        _seen, data = _looked_at(folder, attachment)
     return None if data is None else (_text(data), hash_of(data))
 
 
@@ -97,18 +97,26 @@ def _opened(attachment: Attachment) -> Folder:
         raise _failure(attachment, error) from error
 
 
-def _read(folder: Folder, attachment: Attachment) -> bytes | None:
+def _looked_at(folder: Folder, attachment: Attachment) -> tuple[Seen | None, bytes | None]:
+    """How the file looks and what it holds, Nones when it is not there."""
     try:
-        return folder.read(file_of_url(attachment.url))
+        path = file_of_url(attachment.url)
+        return folder.seen(path), folder.read(path)
     except FileNotFoundError:
-        return None
+        return None, None
     except (OSError, PathRefused) as error:
         raise _failure(attachment, error) from error
 
 
-def _write(folder: Folder, attachment: Attachment, data: bytes) -> None:
+def _write(folder: Folder, attachment: Attachment, data: bytes, seen: Seen | None) -> None:
     try:
-        folder.write_atomic(file_of_url(attachment.url), data)
+        folder.write_atomic(file_of_url(attachment.url), data, over=seen)
+    except ChangedMeanwhile as error:
+        raise WriteFailed(
+            _("%(name)s was changed by somebody else at the very moment it was to be written.")
+            % {"name": attachment.name},
+            _("Nothing was overwritten. CharMem looks at it again by itself in a few minutes."),
+        ) from error
     except (OSError, PathRefused) as error:
         raise _failure(attachment, error) from error
 

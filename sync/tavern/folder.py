@@ -33,6 +33,10 @@ class NotRegular(OSError):
     """What stands under this name is a link, a folder, a device or a pipe; it is not opened."""
 
 
+class ChangedMeanwhile(OSError):
+    """The file that was to be replaced is not the one that was looked at."""
+
+
 class Seen(NamedTuple):
     """How a file looked: what a pass compares."""
 
@@ -90,6 +94,12 @@ class Folder:
             raise OSError(errno.EFBIG, "too large")
         return data
 
+    def seen(self, relative: str) -> Seen | None:
+        """How a file looks now, None when it is not there."""
+        parts = parts_of(relative)
+        with self._parent(parts) as parent:
+            return _seen(parts[-1], parent)
+
     def stat(self, relative: str) -> os.stat_result:
         """Facts of a file or folder itself, links not followed."""
         parts = parts_of(relative)
@@ -114,9 +124,10 @@ class Folder:
         with self._folder(relative) as fd:
             yield fd
 
-    def write_atomic(self, relative: str, data: bytes) -> None:
+    def write_atomic(self, relative: str, data: bytes, *, over: Seen | None = None) -> None:
         """Write a whole file or nothing: a temporary file beside it, synced, then renamed over it.
 
+        `over` is how the file looked that is to be replaced; any other one stays, and ChangedMeanwhile is raised.
         Owner and mode are those of the file that stood there, else of its folder, as far as permitted.
         """
         parts = new_file_parts(relative)
@@ -131,6 +142,8 @@ class Folder:
                     file.flush()
                     _take_after(file.fileno(), model)
                     os.fsync(file.fileno())
+                if over is not None and _seen(parts[-1], parent) != over:
+                    raise ChangedMeanwhile(errno.EAGAIN, "changed meanwhile")
                 os.replace(temporary, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
             except BaseException:
                 with suppress(OSError):
@@ -229,6 +242,15 @@ def _is_link(name: str, parent: int) -> bool:
         return stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def _seen(name: str, parent: int) -> Seen | None:
+    """Facts of a file, None when it is gone."""
+    try:
+        facts = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return Seen(facts.st_size, facts.st_mtime_ns, facts.st_ino)
 
 
 def _remove_leftovers(parent: int) -> None:

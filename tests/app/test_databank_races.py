@@ -161,6 +161,29 @@ def test_an_edit_outside_while_a_job_writes_is_asked_about(
     assert "buoy" in conflict.ours
 
 
+def test_an_edit_outside_at_the_very_moment_of_replacing_is_not_overwritten(
+    file: MemoryFile, tavern: Tavern, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = "<memory>\n- Mara keeps two lanterns.\n</memory>"
+    sync = os.fsync
+    path = path_of(attachment_of(file))
+
+    def sync_while_somebody_types(number: int) -> None:
+        path.write_text(theirs, "utf-8")
+        sync(number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sync.tavern.folder.os.fsync", sync_while_somebody_types)
+        add(file, "Mara fears the buoy.")
+        run_until_idle(alice)
+    job = Job.objects.for_user(alice).filter(kind=write_back.KIND).latest("created_at")
+    assert job.error == "Mara-memories.md was changed by somebody else at the very moment it was to be written."
+    assert path.read_text("utf-8") == theirs
+    look(tavern)
+    assert FileConflict.objects.for_user(alice).get().theirs == theirs
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 @pytest.mark.parametrize("decision", ["ours", "both"])
 def test_memories_that_land_while_the_question_waits_are_kept_with_their_sources(
     file: MemoryFile, tavern: Tavern, alice: User, decision: str
