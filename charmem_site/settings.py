@@ -140,6 +140,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 CSRF_COOKIE_NAME = "charmem-csrf"
+CSRF_COOKIE_HTTPONLY = True  # pages carry the token; scripts of SillyTavern on the same host name need not see it
 CSRF_FAILURE_VIEW = "charmem_site.views.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

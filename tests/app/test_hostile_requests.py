@@ -8,6 +8,7 @@ from django.test import Client
 from accounts.models import User
 from charmem_site.middleware import CSP
 from tests.support.builders import make_world
+from tests.support.people import PASSWORD, make_person
 
 
 def test_a_body_that_no_page_sends_is_not_read(client: Client, settings: object) -> None:
@@ -54,3 +55,13 @@ def test_every_answer_carries_the_policies(client: Client, alice_client: Client)
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["X-Frame-Options"] == "DENY"
         assert answer.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_no_script_reads_our_cookies(db: None, client: Client) -> None:
+    """SillyTavern on the same computer shares the host name, and so the cookies that scripts may see."""
+    make_person("wren")
+    client.post("/login/", {"username": "wren", "password": PASSWORD})
+    assert {name: bool(cookie["httponly"]) for name, cookie in client.cookies.items()} == {
+        "charmem": True,
+        "charmem-csrf": True,
+    }
