@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from uuid import UUID
 
+from django.utils import timezone
+
+from sync.mirror_messages import FEW, MANY
 from sync.mirror_pass import Pass
 from sync.models import Character, Chat, Group
 from sync.tavern.chats import read_chat, read_header
@@ -33,7 +36,11 @@ def match_rows(
     _by_prefix(one, rows, wanted, owner_of, found, used)
     for path in wanted:
         row = rows.get(path)
-        if path not in found and row and row.pk not in used:
+        if path in found or row is None or row.pk in used:
+            continue
+        if _holds_another_chat(one, row, path):
+            _set_aside(row)
+        else:
             found[path] = row
             used.add(row.pk)
     _move(rows, found)
@@ -99,6 +106,27 @@ def _begins_alike(row: Chat, start: list[tuple[str, str]]) -> bool:
     return len(stored) >= ENOUGH and stored == start[: len(stored)]
 
 
+def _holds_another_chat(one: Pass, row: Chat, path: str) -> bool:
+    """Whether a file with a foreign slug has nothing of the stored chat: SillyTavern lost that one and began anew."""
+    start = _start(one, path)
+    if len(start) <= FEW or row.message_count < MANY:
+        return False
+    return not row.messages.filter(identity__in=[identity for identity, _content in start]).exists()
+
+
+def _set_aside(row: Chat) -> None:
+    """Keep the messages of a chat whose file belongs to another chat now."""
+    row.path = _aside(row)
+    row.gone_at = timezone.now()
+    row.problem = "SillyTavern put another chat into this file. All messages are kept here as they were read."
+    row.save(update_fields=["path", "gone_at", "problem", "updated_at"])
+
+
+def _aside(row: Chat) -> str:
+    """A path that no file has, because a path belongs to one row only."""
+    return f"moved/{row.pk}/{row.path}"[:1000]
+
+
 def _start(one: Pass, path: str) -> list[tuple[str, str]]:
     """Identities and contents of the first messages in a file."""
     keys = []
@@ -130,7 +158,7 @@ def _move(rows: dict[str, Chat], found: dict[str, Chat]) -> None:
     kept = {row.pk for path, row in found.items() if row.path == path}
     displaced = [rows[path] for path in moving if path in rows and rows[path].pk not in kept]
     for row in [*moving.values(), *displaced]:
-        row.path = f"moved/{row.pk}/{row.path}"[:1000]
+        row.path = _aside(row)
         row.save(update_fields=["path"])
     for path, row in moving.items():
         row.path = path

@@ -403,3 +403,23 @@ def test_no_secret_reaches_the_database_or_the_log(
             cursor.execute(f'SELECT * FROM "{table}"')
             assert canary not in repr(cursor.fetchall()), table
     assert canary not in caplog.text
+
+
+def test_a_lost_chat_keeps_its_messages_when_another_begins_in_its_file(folder: StFolder) -> None:
+    lost, before = folder.chat(), folder.texts()
+    header = {"chat_metadata": {"integrity": "a-fresh-slug"}, "user_name": "unused", "character_name": "unused"}
+    folder.write(MARA, [header])
+    folder.look()
+    assert folder.texts() == before, "a file that holds only its header takes nothing away"
+    fresh = [
+        {"name": "Mara", "is_user": False, "mes": f"A new night, {n}.", "send_date": f"2026-05-01T10:0{n}:00.000Z"}
+        for n in range(3)
+    ]
+    folder.write(MARA, [header, *fresh])
+    folder.look()
+    assert folder.texts() == [message["mes"] for message in fresh]
+    lost.refresh_from_db()
+    assert lost.gone_at is not None and "kept here" in lost.problem
+    assert [row.text for row in lost.messages.order_by("index")] == before
+    folder.look()
+    assert folder.chat().pk != lost.pk
