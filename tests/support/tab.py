@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Playwright
+from playwright.sync_api import Playwright, TimeoutError
 
 from tests.support.services import require
 
@@ -17,6 +17,9 @@ SELECT = """async (avatar) => { const c = SillyTavern.getContext();
   await c.selectCharacterById(c.characters.findIndex(x => x.avatar === avatar)); }"""
 SELECTED = """(avatar) => { const c = SillyTavern.getContext();
   return c.characters[c.characterId]?.avatar === avatar && c.chat.length > 0; }"""
+STATE = """() => ({messages: SillyTavern.getContext().chat.length, sending: document.body.dataset.generating,
+  typed: document.getElementById('send_textarea').value, online: SillyTavern.getContext().onlineStatus,
+  shown: document.visibilityState, popups: [...document.querySelectorAll('dialog[open]')].map(d => d.innerText)})"""
 ANSWERED = """(n) => SillyTavern.getContext().chat.length >= n + 2 && !document.body.dataset.generating"""
 
 
@@ -51,12 +54,15 @@ class Tab:
         run = "async (c) => (await SillyTavern.getContext().executeSlashCommandsWithOptions(c))?.pipe ?? null"
         return self.js(run, command)
 
-    def send(self, text: str, timeout: float = 30) -> None:
+    def send(self, text: str, timeout: float = 60) -> None:
         """Type a message, press send and wait for the reply."""
         before = self.js("() => SillyTavern.getContext().chat.length")
         self.page.fill("#send_textarea", text)
         self.page.click("#send_but")
-        self.page.wait_for_function(ANSWERED, arg=before, timeout=timeout * 1000)
+        try:
+            self.page.wait_for_function(ANSWERED, arg=before, timeout=timeout * 1000)
+        except TimeoutError as error:
+            raise AssertionError(f"No answer after {timeout} s: {self.js(STATE)}\n{self.console[-30:]}") from error
 
     def close(self) -> None:
         self.context.close()

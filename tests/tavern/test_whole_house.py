@@ -82,6 +82,7 @@ def install_companion(house: Running, page: Page) -> None:
     page.goto(f"{address}/settings/sillytavern/{UUID(str(tavern_id))}/companion/")
     page.get_by_role("button", name="Install").click()
     page.get_by_text("Installed", exact=True).wait_for()
+    page.close()  # a tab in the background sleeps, and the SillyTavern tab is the one that must be awake
 
 
 def extract(house: Running, reader: FakeModel, avatar: str, fact: str) -> None:
