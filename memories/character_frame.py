@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from jobs.models import Job
 from memories.memory_list import file_of
-from memories.models import Memory, MemoryBlock, MemoryFile, Revision
+from memories.models import MemoryBlock, MemoryFile, Revision
 from memories.outside_text import open_conflict
 from memories.page_queries import Word, health_word, memories_of, price_of, total_unread
 from memories.queries import extraction_settings
@@ -87,8 +87,3 @@ def character_frame(user: User, character: Character) -> CharacterFrame:
         connection=default_connection(user),
         conflict=open_conflict(file) if file else None,
     )
-
-
-def newest_memories(user: User, character: Character) -> list[Memory]:
-    """The last few bullets, for a page that shows how they arrive."""
-    return list(memories_of(user, character).select_related("block").order_by("-created_at")[:12])

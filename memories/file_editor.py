@@ -121,15 +121,6 @@ class Editor:
             self._count()
         return block
 
-    def set_memory(self, memory_id: uuid.UUID | str, **fields: Any) -> Memory:
-        """Set marks of a memory (is_locked, is_unverified, duplicate_of…); its text goes through `set_text`."""
-        memory = self.memory(memory_id)
-        for name, value in fields.items():
-            setattr(memory, name, value)
-        memory.save()
-        self._count()
-        return memory
-
     def delete_memory(self, memory_id: uuid.UUID | str) -> None:
         """Remove a bullet; a block that loses its last one goes too."""
         memory = self.memory(memory_id)

@@ -38,11 +38,6 @@ OPENERS = frozenset(
 GERMAN = frozenset("der die das und ist nicht ein eine mit dem den von hat war sich auf für des".split())
 
 
-def unknown_names(text: str, sources: Iterable[str]) -> list[str]:
-    """The names of `text` that stand in none of the `sources`, in order, each once."""
-    return SourceWords(sources).unknown(text)
-
-
 class SourceWords:
     """All words of the sources, ready for questions; build it once for many bullets."""
 

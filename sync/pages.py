@@ -40,10 +40,6 @@ class SettingsPage:
         """Seconds until the page asks again: quickly while a folder is read."""
         return BUSY if any(folder.job for folder in self.folders) else QUIET
 
-    @cached_property
-    def can_link(self) -> bool:
-        return self.user.is_admin or bool(queries.grants(self.user))
-
 
 class LinkedFolder:
     """One folder with its state, numbers and problems."""

@@ -63,11 +63,6 @@ def chats_folder(avatar: str) -> str:
     return "chats/" + avatar.replace(".png", "", 1)
 
 
-def avatar_of_folder(folder: str) -> str:
-    """The avatar file that a chats folder belongs to."""
-    return f"{folder}.png"
-
-
 def file_of_url(url: str) -> str:
     """Path of an attachment from its URL: the base name is looked up under user/files, nothing else of it counts."""
     name = unquote(url.split("?", 1)[0].split("#", 1)[0]).rsplit("/", 1)[-1]
