@@ -36,6 +36,7 @@ class MemoryFile(OwnedModel):
         Attachment, null=True, blank=True, on_delete=models.SET_NULL, related_name="memory_file"
     )
     written_version = models.IntegerField(default=-1)  # version whose text lies in the Data Bank; -1 = none yet
+    reviewed_version = models.IntegerField(default=-1)  # version whose bullets were compared (memories/review.py)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -66,9 +67,11 @@ class MemoryBlock(ScopedModel):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     file = models.ForeignKey(MemoryFile, on_delete=models.CASCADE, related_name="blocks")
-    order = models.IntegerField(default=0)
+    # A moved or inserted block gets a number between its neighbours, so that no other row is touched.
+    order = models.FloatField(default=0)
     label = models.CharField(max_length=500)  # the chat="" attribute
-    date = models.CharField(max_length=40, blank=True)  # the date="" attribute, local wall-clock "YYYY-MM-DD HH:MM"
+    # The date="" attribute, local wall-clock "YYYY-MM-DD HH:MM"; a merged block spans "… to …" (memories/date_span.py).
+    date = models.CharField(max_length=40, blank=True)
     origin = models.CharField(max_length=12, choices=Origin.choices, default=Origin.EXTRACTED)
     is_locked = models.BooleanField(default=False)
     chat = models.ForeignKey(Chat, null=True, blank=True, on_delete=models.SET_NULL, related_name="memory_blocks")
@@ -76,7 +79,9 @@ class MemoryBlock(ScopedModel):
     last_index = models.IntegerField(null=True, blank=True)
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     call = models.ForeignKey(Call, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
-    prompt_version = models.CharField(max_length=20, blank=True)
+    prompt_version = models.CharField(max_length=40, blank=True)
+    # {"layout", "separator", "metadata"} of a block that keeps an earlier layout of the file; null: as the file says.
+    form = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -88,17 +93,21 @@ class MemoryBlock(ScopedModel):
 
 
 class Memory(ScopedModel):
-    """One bullet. `evidence` lists the messages it came from: [{"identity": str, "index": int, "quote": str}]."""
+    """One bullet. `evidence` lists the messages it came from: [{"identity": str, "index": int, "quote": str}].
+
+    `parents` names the bullets that this one replaced ([id as text]); they live on as Ancestor rows.
+    """
 
     owner_path = "block__file__owner"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     block = models.ForeignKey(MemoryBlock, on_delete=models.CASCADE, related_name="memories")
-    order = models.IntegerField(default=0)
+    order = models.FloatField(default=0)
     text = models.TextField()
     is_topic = models.BooleanField(default=False)
     is_locked = models.BooleanField(default=False)
     evidence = models.JSONField(default=list, blank=True)
+    parents = models.JSONField(default=list, blank=True)
     is_unverified = models.BooleanField(default=False)
     unverified_names = models.JSONField(default=list, blank=True)
     duplicate_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")

@@ -38,6 +38,8 @@ class Chat(ScopedModel):
     content_hash = models.CharField(max_length=64, blank=True)
     version = models.PositiveIntegerField(default=0)  # grows whenever a message row changes
     gone_at = models.DateTimeField(null=True, blank=True)
+    # A person had this chat's text erased here: its file stays in SillyTavern and is not read again.
+    forgotten_at = models.DateTimeField(null=True, blank=True)
     problem = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
