@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from django.urls import path
 
+from memories.routes import (
+    consolidation,
+    conversion,
+    editor,
+    export,
+    forget,
+    layouts,
+    pin,
+    prompts,
+    replace,
+    review,
+    timeline,
+)
 from memories.views import blocks, bullets, characters, chats, conflict, history, home, reach, wizard
 
 app_name = "memories"
@@ -43,4 +56,15 @@ urlpatterns = [
     path("wizard/first/", wizard.first, name="wizard_first"),
     path("wizard/first/live/", wizard.first_live, name="wizard_live"),
     path("wizard/later/", wizard.later, name="wizard_later"),
+    *consolidation.urlpatterns,
+    *conversion.urlpatterns,
+    *editor.urlpatterns,
+    *export.urlpatterns,
+    *forget.urlpatterns,
+    *layouts.urlpatterns,
+    *pin.urlpatterns,
+    *prompts.urlpatterns,
+    *replace.urlpatterns,
+    *review.urlpatterns,
+    *timeline.urlpatterns,
 ]

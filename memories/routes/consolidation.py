@@ -1,0 +1,7 @@
+"""Consolidation: choose, run, review, apply."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

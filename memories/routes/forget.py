@@ -1,0 +1,7 @@
+"""Erasing a chat's text."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

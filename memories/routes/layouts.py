@@ -1,0 +1,7 @@
+"""Layout of a memory file."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,7 @@
+"""Pinning a memory."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

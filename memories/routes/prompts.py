@@ -1,0 +1,7 @@
+"""Prompts and trying them."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,7 @@
+"""Find and replace."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,7 @@
+"""Review queues."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

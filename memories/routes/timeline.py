@@ -1,0 +1,7 @@
+"""Timeline of a character."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
