@@ -15,6 +15,7 @@ from memories.routes import (
     prompts,
     replace,
     review,
+    search,
     timeline,
 )
 from memories.views import blocks, bullets, characters, chats, conflict, history, home, reach, wizard
@@ -66,5 +67,6 @@ urlpatterns = [
     *prompts.urlpatterns,
     *replace.urlpatterns,
     *review.urlpatterns,
+    *search.urlpatterns,
     *timeline.urlpatterns,
 ]
