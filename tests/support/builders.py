@@ -19,7 +19,21 @@ from accounts.models import Invitation, SignIn, User
 from accounts.ownership import unscoped
 from jobs.models import Job, JobEvent
 from memories.file_state import dump, text_of
-from memories.models import Memory, MemoryBlock, MemoryFile, Revision, RevisionText
+from memories.models import (
+    Ancestor,
+    Draft,
+    DraftStep,
+    Memory,
+    MemoryBlock,
+    MemoryFile,
+    PromptOverride,
+    Proposal,
+    ProposalPart,
+    ReviewPair,
+    Revision,
+    RevisionText,
+    TrashItem,
+)
 from providers.models import Call, Connection
 from sync.models import (
     Attachment,
@@ -137,6 +151,66 @@ def make_revision(file: MemoryFile, number: int = 0, text: str = "", **fields: A
     return Revision.objects.create(file=file, number=number, **{**values, **fields})
 
 
+def make_draft(
+    file: MemoryFile, memory: Memory | None = None, text: str = "Keeps two lanterns.", **fields: Any
+) -> Draft:
+    """An open edit of a file; with `memory`, one step that rewords it."""
+    values = {"owner": file.owner, "base_version": file.version, "pointer": 1 if memory else 0}
+    draft = Draft.objects.create(file=file, **{**values, **fields})
+    if memory is not None:
+        change = {
+            "row": "memory",
+            "id": str(memory.pk),
+            "before": {"text": memory.text},
+            "after": {"text": text},
+        }
+        DraftStep.objects.create(draft=draft, number=1, label=f"Edit “{text}”", changes=[change])
+    return draft
+
+
+def make_proposal(file: MemoryFile, draft: Draft | None = None, text: str = "a source", **fields: Any) -> Proposal:
+    """A consolidation that waits to be reviewed, with one part."""
+    values = {
+        "owner": file.owner,
+        "kind": Proposal.Kind.CONSOLIDATION,
+        "state": Proposal.State.READY,
+        "base_version": file.version,
+        "source_name": text,
+        "source": _revision_text(file.owner, text),
+        "draft": draft,
+        "report": {"sources": {}, "new": {}, "tokens": {"before": 0, "after": 0}, "calls": 1, "warnings": [text]},
+    }
+    proposal = Proposal.objects.create(file=file, **{**values, **fields})
+    ProposalPart.objects.create(proposal=proposal, number="0001", state="done", answer={"text": text})
+    return proposal
+
+
+def make_ancestor(file: MemoryFile, text: str = "An older wording.", **fields: Any) -> Ancestor:
+    """A bullet that others replaced."""
+    values = {"owner": file.owner, "memory": uuid.uuid4(), "digest": _digest(text), "text": text}
+    return Ancestor.objects.create(file=file, **{**values, **fields})
+
+
+def make_trash(file: MemoryFile, title: str = "First meeting", **fields: Any) -> TrashItem:
+    """A block in the trash, with its content as the file has it now."""
+    state = _revision_text(file.owner, json.dumps(dump(file)))
+    values = {"owner": file.owner, "kind": TrashItem.Kind.BLOCK, "title": title, "state": state, "memories": 1}
+    return TrashItem.objects.create(file=file, **{**values, **fields})
+
+
+def make_pair(older: Memory, newer: Memory, **fields: Any) -> ReviewPair:
+    """Two bullets that somebody should look at."""
+    values = {"kind": ReviewPair.Kind.DUPLICATE, "digest": _digest(older.text + newer.text), "score": 0.9}
+    file = older.block.file
+    return ReviewPair.objects.create(file=file, older=older.pk, newer=newer.pk, **{**values, **fields})
+
+
+def make_override(owner: User, text: str = "Write memories.", **fields: Any) -> PromptOverride:
+    """A prompt of one's own."""
+    values = {"name": "extraction", "base_version": "1.0", "base_text": text}
+    return PromptOverride.objects.create(owner=owner, text=text, **{**values, **fields})
+
+
 def _revision_text(owner: User, text: str) -> RevisionText:
     data = zlib.compress(text.encode())
     with unscoped("a test keeps each text once"):
@@ -236,7 +310,8 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
     """One of everything for `owner`; every text that a person wrote or owns carries `mark`.
 
     Keys: tavern, character, group, chat, group_chat, file, block, memory, revision, attachment, conflict, registration,
-    issue, lorebook, job, failed_job, connection, call, sign_in, grant, invitation (when `admin` is given).
+    issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft, proposal, ancestor,
+    trash, pair, override, invitation (when `admin` is given).
     """
     tavern = make_tavern(owner)
     character = make_character(tavern, f"Seraphine{mark}", description=f"A warden {mark}", first_message=f"Hi {mark}")
@@ -275,9 +350,25 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
         "sign_in": make_sign_in(owner),
         "grant": make_grant(owner),
     }
+    world |= _manager_rows(owner, file, world["memory"], mark)
     if admin:
         world["invitation"] = make_invitation(admin)
     return world
+
+
+def _manager_rows(owner: User, file: MemoryFile, memory: Memory, mark: str) -> dict[str, Any]:
+    """The rows of edits in progress, proposals, review, trash and prompts."""
+    other = Memory.objects.create(block=memory.block, text=f"Keeps a lamp {mark}.", order=1)
+    proposal_draft = make_draft(file, kind=Draft.Kind.CONSOLIDATION, title=f"Consolidated {mark}")
+    return {
+        "draft": make_draft(file, memory, f"Keeps two lanterns {mark}.", title=mark),
+        "proposal_draft": proposal_draft,
+        "proposal": make_proposal(file, proposal_draft, f"notes {mark}"),
+        "ancestor": make_ancestor(file, f"Had a candle {mark}."),
+        "trash": make_trash(file, f"A deleted night {mark}"),
+        "pair": make_pair(memory, other),
+        "override": make_override(owner, f"Write about {mark}."),
+    }
 
 
 def _digest(text: str) -> str:
