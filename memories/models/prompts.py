@@ -24,7 +24,7 @@ class PromptOverride(OwnedModel):
     character = models.ForeignKey(
         Character, null=True, blank=True, on_delete=models.CASCADE, related_name="prompt_overrides"
     )
-    number = models.PositiveIntegerField(default=1)  # version, counted per prompt and character
+    number = models.PositiveIntegerField(default=1)  # version, counted per prompt over all characters
     text = models.TextField()
     base_version = models.CharField(max_length=20, blank=True)
     base_text = models.TextField(blank=True)

@@ -26,7 +26,17 @@ class PromptText:
         return frozenset(line[2:] for line in lines if line.startswith("- ")) | {"[topic]", "topic", "fact"}
 
 
+# A name without a version has no text yet and is offered nowhere.
 VERSIONS = {"extraction": "1.0", "extraction_group": "1.0", "extraction_small": "1.0"}
+NAMES = (
+    "extraction",
+    "extraction_small",
+    "extraction_group",
+    "consolidation_conservative",
+    "consolidation_balanced",
+    "consolidation_aggressive",
+    "conversion",
+)
 
 
 @cache
