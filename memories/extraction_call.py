@@ -10,11 +10,9 @@ from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobPaused, JobRun, Stopped
 from memories.answer import Answer, read_answer
-from memories.extraction_prompt import Prompt
-from memories.prompts import grammar
-from providers.base import Completion, ProviderError, Request
+from memories.extraction_plan import Question
+from providers.base import Completion, ProviderError
 from providers.complete import complete
-from providers.models import Connection
 
 MOST_ANSWER = 8_000  # tokens that a second try may ask for at most
 
@@ -31,17 +29,18 @@ class Read:
     completion: Completion
 
 
-def ask(run: JobRun, connection: Connection, prompt: Prompt, *, answer_tokens: int, subject: str) -> Read:
+def ask(run: JobRun, question: Question) -> Read:
     """Ask, and ask once more when the answer was cut off, empty, or held no memory at all.
 
     Raises TooLong, JobPaused, JobFailed or Stopped; after any of them nothing has been written.
     """
-    first = _ask_once(run, connection, prompt, answer_tokens, subject)
+    answer_tokens = question.answer_tokens
+    first = ask_once(run, question, answer_tokens)
     if first is not None and first.answer.kind in ("memories", "nothing") and not first.answer.is_cut:
         return first
     _say_why_again(run, first)
     larger = min(answer_tokens * 2, MOST_ANSWER) if first is None or first.answer.is_cut else answer_tokens
-    second = _ask_once(run, connection, prompt, max(larger, answer_tokens), subject)
+    second = ask_once(run, question, max(larger, answer_tokens))
     best = _better(first, second)
     if best is None or best.answer.kind not in ("memories", "nothing"):
         raise _failure(best)
@@ -50,25 +49,17 @@ def ask(run: JobRun, connection: Connection, prompt: Prompt, *, answer_tokens: i
     return best
 
 
-def _ask_once(run: JobRun, connection: Connection, prompt: Prompt, tokens: int, subject: str) -> Read | None:
+def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None:
     """One call; None when the model used up its answer with thinking."""
     run.check()
-    request = Request(
-        system=prompt.system,
-        user=prompt.user,
-        max_tokens=tokens,
-        purpose="extraction",
-        subject=subject,
-        grammar=grammar(),
-        job=run.job,
-    )
+    request = question.request(answer_tokens, run.job)
     try:
-        done = complete(connection, request, stop=run.should_stop, note=run.log)
+        done = complete(question.connection, request, stop=run.should_stop, note=run.log)
     except ProviderError as error:
         if error.error_type == "reasoning_only":
             return None
         raise _translated(run, error) from error
-    return Read(read_answer(done.text, is_truncated=done.is_truncated, ignore=prompt.examples), done)
+    return Read(read_answer(done.text, is_truncated=done.is_truncated, ignore=question.prompt.examples), done)
 
 
 def _translated(run: JobRun, error: ProviderError) -> Exception:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from django.db import IntegrityError
 from django.utils import timezone
@@ -13,57 +11,33 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.run import JobFailed, JobRun
-from memories import queries, watermark
-from memories.answer import Answer, arrange
-from memories.blocks import is_topic, timestamp
-from memories.evidence import Evidence
+from memories import extraction_plan, queries, watermark
+from memories.blocks import timestamp
 from memories.extraction_call import Read, TooLong, ask
-from memories.extraction_prompt import Budget, Prompt, budget, build
-from memories.file_editor import Editor, NewMemory
+from memories.extraction_judge import Findings, judge
+from memories.extraction_plan import Plan, Question
+from memories.file_editor import Editor
 from memories.local_time import local_now
 from memories.memory_file import change, facts_of, file_for
 from memories.models import ExtractedChunk, Memory, MemoryBlock, MemoryFile
-from memories.names import SourceWords
 from memories.queries import WINDOW, Stretch
 from memories.reading import Mark, chunk_key
-from memories.similarity import find_duplicate_normalised, normalise
-from memories.transcript import Chunk, next_chunk
-from providers.models import Connection
+from memories.transcript import Chunk
 from providers.queries import default_connection
-from providers.tokens import estimate_tokens
 from sync.models import Character
 
-Fact = tuple[uuid.UUID, str]  # a known memory: id and text
 SMALLEST = 100  # tokens of messages below which halving makes no sense any more
 SPARE = 8  # messages loaded beyond those that one call reads: some are silent
 
 
 @dataclass(frozen=True)
 class Work:
-    """Everything that one chunk needs. `size` counts tokens as the connection's model does."""
+    """Everything that one chunk needs."""
 
     run: JobRun
     stretch: Stretch
     character: Character
-    connection: Connection
-    answer_tokens: int
-    per_call: int
-    sizes: Budget
-    size: Callable[[str], int]
-
-
-@dataclass
-class Findings:
-    """Blocks to be written, and what was left out or marked."""
-
-    blocks: list[list[NewMemory]]
-    repeated: int = 0
-    similar: int = 0
-    unverified: int = 0
-
-    @property
-    def memories(self) -> int:
-        return sum(not is_topic(one.text) for block in self.blocks for one in block)
+    plan: Plan
 
 
 def read_chunk(run: JobRun, stretch: Stretch, character: Character) -> None:
@@ -95,36 +69,15 @@ def _plan(run: JobRun, stretch: Stretch, character: Character) -> Work:
             hint=_("Connect one under Settings, Models, then press Retry."),
             error_type="setup",
         )
-    chosen = queries.extraction_settings(run.owner)
-    size = partial(estimate_tokens, bytes_per_token=connection.bytes_per_token)
-    answer = chosen.response_tokens
-    if connection.context_tokens:
-        answer = max(100, min(answer, connection.context_tokens // 4))
-    sizes = budget(context=connection.context_tokens, answer=answer, measure=size)
     halvings = int(run.params.get("halvings", 0))
-    return Work(
-        run=run,
-        stretch=stretch,
-        character=character,
-        connection=connection,
-        answer_tokens=answer,
-        per_call=max(1, chosen.messages_per_call >> halvings),
-        sizes=Budget(sizes.card >> halvings, sizes.memories >> halvings, sizes.messages >> halvings, sizes.text),
-        size=size,
-    )
+    return Work(run, stretch, character, extraction_plan.plan(run.owner, character, connection, halvings=halvings))
 
 
 def _cut(work: Work) -> Chunk | None:
-    count = min(WINDOW, work.per_call + SPARE)
+    count = min(WINDOW, work.plan.per_call + SPARE)
     while True:
         entries = queries.first_entries(work.stretch, count)
-        chunk = next_chunk(
-            entries,
-            range(len(entries)),
-            max_messages=work.per_call,
-            max_tokens=work.sizes.messages,
-            measure=work.size,
-        )
+        chunk = extraction_plan.first_chunk(work.plan, entries)
         has_more = len(entries) == count < WINDOW
         if chunk is None or len(chunk.entries) < len(entries) or not has_more:
             return chunk
@@ -134,7 +87,7 @@ def _cut(work: Work) -> Chunk | None:
 def _smaller(work: Work) -> Work:
     """Half of everything, remembered for the rest of the job."""
     halvings = int(work.run.params.get("halvings", 0)) + 1
-    if work.sizes.messages < SMALLEST:
+    if work.plan.sizes.messages < SMALLEST:
         raise JobFailed(
             _(
                 "Not even a part of one message fits into the model’s context window. "
@@ -146,7 +99,7 @@ def _smaller(work: Work) -> Work:
     work.run.keep(halvings=halvings)
     smaller = _plan(work.run, work.stretch, work.character)
     text = _("Too long for the model’s context window; now %(n)d messages at a time.")
-    work.run.log(text % {"n": smaller.per_call}, "warn")
+    work.run.log(text % {"n": smaller.plan.per_call}, "warn")
     return smaller
 
 
@@ -163,76 +116,17 @@ def _read(work: Work, chunk: Chunk) -> None:
     run.progress(doing=_("messages %(first)d to %(last)d") % numbers)
     file = file_for(character)
     known = facts_of(file)
-    prompt = _prompt(work, chunk, known)
-    read = ask(run, work.connection, prompt, answer_tokens=work.answer_tokens, subject=f"chat:{work.stretch.chat.pk}")
+    question = extraction_plan.question_of(work.plan, work.stretch.chat, chunk, [text for _id, text in known])
+    read = ask(run, question)
     findings = judge(read.answer, chunk, known, character)
-    if _commit(work, file, chunk, findings, read, prompt):
+    if _commit(work, file, chunk, findings, read, question):
         _tell(run, findings, numbers)
 
 
-def _prompt(work: Work, chunk: Chunk, known: Sequence[Fact]) -> Prompt:
-    return build(
-        character=work.character.name,
-        card=work.character.card_text,
-        known=[text for _id, text in known],
-        lines=chunk.lines,
-        sizes=work.sizes,
-        seed=str(work.run.job.pk),
-        measure=work.size,
-    )
-
-
-def judge(answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Character) -> Findings:
-    """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source."""
-    texts = [normalise(text) for _id, text in known]
-    ids: list[uuid.UUID | None] = [one for one, _text in known]
-    words = SourceWords(_sources(chunk, known, character))
-    evidence = Evidence(chunk.lines)
-    found = Findings([])
-    for entry in answer.entries:
-        new: list[NewMemory] = []
-        for bullet in entry:
-            if is_topic(bullet):
-                new.append(_new_memory(bullet, words, evidence, None))
-                continue
-            match = find_duplicate_normalised(normalise(bullet), texts)
-            if match is not None and match.is_exact:
-                found.repeated += 1
-                continue
-            new.append(_new_memory(bullet, words, evidence, ids[match.position] if match else None))
-            found.similar += match is not None
-            found.unverified += new[-1].is_unverified
-            texts.append(normalise(bullet))
-            ids.append(None)
-        by_text = {one.text: one for one in new}
-        found.blocks += [[by_text[text] for text in block] for block in arrange([one.text for one in new])]
-    return found
-
-
-def _new_memory(bullet: str, words: SourceWords, evidence: Evidence, duplicate_of: uuid.UUID | None) -> NewMemory:
-    unknown = words.unknown(bullet)
-    return NewMemory(
-        text=bullet,
-        evidence=[] if is_topic(bullet) else evidence.links(bullet),
-        unverified_names=unknown,
-        is_unverified=bool(unknown),
-        duplicate_of=duplicate_of,
-    )
-
-
-def _sources(chunk: Chunk, known: Sequence[Fact], character: Character) -> list[str]:
-    """Everything a name may come from: messages, speakers, card, persona names, memories."""
-    tavern = character.tavern
-    card = (character.name, character.card_text, character.scenario, character.first_message)
-    personas = (tavern.persona_name, *(str(name) for name in tavern.personas.values()))
-    said = (f"{entry.name}: {entry.text}" for entry in chunk.entries)
-    return [*card, *personas, *said, *(text for _id, text in known)]
-
-
-def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> bool:
+def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, question: Question) -> bool:
     """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already."""
     try:
-        _write(work, file, chunk, findings, read, prompt)
+        _write(work, file, chunk, findings, read, question)
     except IntegrityError:
         if not _is_written(work, chunk):
             raise
@@ -240,7 +134,7 @@ def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read
     return True
 
 
-def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> None:
+def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, question: Question) -> None:
     run, chat = work.run, work.stretch.chat
     with run.commit():
         reason = _("Extracted from “%(chat)s”, messages %(first)d to %(last)d") % {
@@ -250,12 +144,12 @@ def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read:
         }
         if findings.blocks:
             with change(file, reason=reason, job=run.job, writes_back=False) as editor:
-                _add_blocks(editor, work, chunk, findings, read, prompt)
+                _add_blocks(editor, work, chunk, findings, read, question)
         outcome = "memories" if findings.blocks else "nothing"
         _note_read(work, chunk, outcome, memories=findings.memories, call=read.completion.call)
 
 
-def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, read: Read, prompt: Prompt) -> None:
+def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, read: Read, question: Question) -> None:
     date = timestamp(local_now(work.run.owner, timezone.now()))
     present = _still_there(editor, findings)
     for block in findings.blocks:
@@ -269,7 +163,7 @@ def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, re
             last_index=chunk.last_index,
             job=work.run.job,
             call=read.completion.call,
-            prompt_version=prompt.version,
+            prompt_version=question.prompt.version,
         )
 
 

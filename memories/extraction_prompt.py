@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memories.evidence import terms
-from memories.prompts import prompt_text, system_text
+from memories.prompts import PromptText, prompt_text, system_text
 from memories.templating import substitute
 from memories.transcript import Line, join_lines, plain_lines, shorten
 
@@ -26,12 +26,12 @@ NEWEST = 12
 
 @dataclass(frozen=True)
 class Budget:
-    """Tokens for each section of one prompt, and which prompt it is (a file of memories/prompts)."""
+    """Tokens for each section of one prompt, and the prompt's text."""
 
     card: int
     memories: int
     messages: int
-    text: str = "extraction"
+    text: PromptText
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,14 @@ def text_for(context: int | None) -> str:
     return "extraction_small" if context and context < SMALL_CONTEXT else "extraction"
 
 
-def budget(*, context: int | None, answer: int, measure: Measure) -> Budget:
-    """How a context window is shared out; a very small one leaves at least a little for messages."""
-    fixed = prompt_text(text_for(context)).text
-    free = (context or USUAL_CONTEXT) - answer - measure(fixed) - measure(system_text()) - 64
+def budget(*, context: int | None, answer: int, measure: Measure, text: PromptText | None = None) -> Budget:
+    """How a context window is shared out; a very small one leaves at least a little for messages. `text` is the prompt,
+    the shipped one when none is given."""
+    text = text or prompt_text(text_for(context))
+    free = (context or USUAL_CONTEXT) - answer - measure(text.text) - measure(system_text()) - 64
     card = max(0, min(CARD_MOST, int(free * CARD_SHARE)))
     memories = max(0, min(MEMORY_MOST, int(free * MEMORY_SHARE)))
-    return Budget(card, memories, max(LEAST_MESSAGES, free - card - memories), text_for(context))
+    return Budget(card, memories, max(LEAST_MESSAGES, free - card - memories), text)
 
 
 def build(
@@ -70,8 +71,8 @@ def build(
     measure: Measure,
     participants: Sequence[str] = (),
 ) -> Prompt:
-    """The prompt for one chunk. `seed` (the job's id) makes the marker; with `participants` it is a group's prompt."""
-    text = prompt_text("extraction_group" if participants else sizes.text)
+    """The prompt for one chunk. `seed` makes the marker; `participants` are the others of a group."""
+    text = sizes.text
     messages = join_lines(lines)
     values = {
         "charName": " ".join(character.split()) or "the character",

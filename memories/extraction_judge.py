@@ -1,0 +1,83 @@
+"""What an answer would add to a character's memories: repetitions left out, similar and doubtful bullets marked."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memories.answer import Answer, arrange
+from memories.blocks import is_topic
+from memories.evidence import Evidence
+from memories.file_editor import NewMemory
+from memories.names import SourceWords
+from memories.similarity import find_duplicate_normalised, normalise
+from memories.transcript import Chunk
+from sync.models import Character
+
+Fact = tuple[uuid.UUID, str]  # a known memory: id and text
+
+
+@dataclass
+class Findings:
+    """Blocks to be written, and what was left out or marked."""
+
+    blocks: list[list[NewMemory]]
+    left_out: list[str] = field(default_factory=list)  # exact repetitions of what is known
+    similar: int = 0
+    unverified: int = 0
+
+    @property
+    def repeated(self) -> int:
+        return len(self.left_out)
+
+    @property
+    def memories(self) -> int:
+        return sum(not is_topic(one.text) for block in self.blocks for one in block)
+
+
+def judge(answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Character) -> Findings:
+    """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source."""
+    texts = [normalise(text) for _id, text in known]
+    ids: list[uuid.UUID | None] = [one for one, _text in known]
+    words = SourceWords(_sources(chunk, known, character))
+    evidence = Evidence(chunk.lines)
+    found = Findings([])
+    for entry in answer.entries:
+        new: list[NewMemory] = []
+        for bullet in entry:
+            if is_topic(bullet):
+                new.append(_new_memory(bullet, words, evidence, None))
+                continue
+            match = find_duplicate_normalised(normalise(bullet), texts)
+            if match is not None and match.is_exact:
+                found.left_out.append(bullet)
+                continue
+            new.append(_new_memory(bullet, words, evidence, ids[match.position] if match else None))
+            found.similar += match is not None
+            found.unverified += new[-1].is_unverified
+            texts.append(normalise(bullet))
+            ids.append(None)
+        by_text = {one.text: one for one in new}
+        found.blocks += [[by_text[text] for text in block] for block in arrange([one.text for one in new])]
+    return found
+
+
+def _new_memory(bullet: str, words: SourceWords, evidence: Evidence, duplicate_of: uuid.UUID | None) -> NewMemory:
+    unknown = words.unknown(bullet)
+    return NewMemory(
+        text=bullet,
+        evidence=[] if is_topic(bullet) else evidence.links(bullet),
+        unverified_names=unknown,
+        is_unverified=bool(unknown),
+        duplicate_of=duplicate_of,
+    )
+
+
+def _sources(chunk: Chunk, known: Sequence[Fact], character: Character) -> list[str]:
+    """Everything a name may come from: messages, speakers, card, persona names, memories."""
+    tavern = character.tavern
+    card = (character.name, character.card_text, character.scenario, character.first_message)
+    personas = (tavern.persona_name, *(str(name) for name in tavern.personas.values()))
+    said = (f"{entry.name}: {entry.text}" for entry in chunk.entries)
+    return [*card, *personas, *said, *(text for _id, text in known)]

@@ -1,0 +1,113 @@
+"""What one extraction call will send: the model's budget, the stretch that fits, and the exact request.
+
+The extraction job and the page that tries a prompt both come through here, so that what the page shows is what the job
+sends, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from django.utils.crypto import salted_hmac
+
+from accounts.models import User
+from jobs.models import Job
+from memories import queries
+from memories.extraction_prompt import Budget, Measure, Prompt, budget, build, text_for
+from memories.own_prompts import text_in_force
+from memories.prompts import PromptText, grammar
+from memories.transcript import Chunk, Entry, next_chunk
+from providers.base import Request
+from providers.models import Connection
+from providers.tokens import estimate_tokens
+from sync.models import Character, Chat
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a character's messages are read with a connection. `size` counts tokens as its model does."""
+
+    owner: User
+    character: Character
+    connection: Connection
+    answer_tokens: int
+    per_call: int
+    sizes: Budget
+    size: Measure
+
+
+@dataclass(frozen=True)
+class Question:
+    """One request of an extraction: the prompt, whom it goes to, and the room for its answer."""
+
+    prompt: Prompt
+    connection: Connection
+    answer_tokens: int
+    subject: str
+
+    def request(self, answer_tokens: int, job: Job | None) -> Request:
+        """What goes over the wire."""
+        return Request(
+            system=self.prompt.system,
+            user=self.prompt.user,
+            max_tokens=answer_tokens,
+            purpose="extraction",
+            subject=self.subject,
+            grammar=grammar(),
+            job=job,
+        )
+
+
+def prompt_name(connection: Connection) -> str:
+    """Which prompt an extraction with this connection uses."""
+    return text_for(connection.context_tokens)
+
+
+def plan(
+    user: User, character: Character, connection: Connection, *, halvings: int = 0, template: PromptText | None = None
+) -> Plan:
+    """Budget and text for one character; `halvings` after "too long", `template` for a text that is not saved yet."""
+    chosen = queries.extraction_settings(user)
+    size = partial(estimate_tokens, bytes_per_token=connection.bytes_per_token)
+    context, answer = connection.context_tokens, chosen.response_tokens
+    if context:
+        answer = max(100, min(answer, context // 4))
+    text = template or text_in_force(user, prompt_name(connection), character).template
+    sizes = budget(context=context, answer=answer, measure=size, text=text)
+    sizes = replace(
+        sizes, card=sizes.card >> halvings, memories=sizes.memories >> halvings, messages=sizes.messages >> halvings
+    )
+    return Plan(user, character, connection, answer, max(1, chosen.messages_per_call >> halvings), sizes, size)
+
+
+def first_chunk(plan: Plan, entries: Sequence[Entry]) -> Chunk | None:
+    """As much of the beginning of `entries` as one call reads."""
+    return next_chunk(
+        entries,
+        range(len(entries)),
+        max_messages=plan.per_call,
+        max_tokens=plan.sizes.messages,
+        measure=plan.size,
+    )
+
+
+def question_of(plan: Plan, chat: Chat, chunk: Chunk, known: Sequence[str]) -> Question:
+    """The question about one chunk of a chat; `known` are the texts of the character's memories in file order."""
+    prompt = build(
+        character=plan.character.name,
+        card=plan.character.card_text,
+        known=known,
+        lines=chunk.lines,
+        sizes=plan.sizes,
+        seed=_seed(plan.owner, chat, chunk),
+        measure=plan.size,
+    )
+    return Question(prompt, plan.connection, plan.answer_tokens, f"chat:{chat.pk}")
+
+
+def _seed(user: User, chat: Chat, chunk: Chunk) -> str:
+    """Makes the marker lines of a prompt: the same whenever these messages are read, and unknown to whoever wrote
+    them, because it rests on the installation's secret."""
+    return salted_hmac("marker of a prompt", f"{user.pk}/{chat.pk}/{chunk.first_index}/{chunk.last_index}").hexdigest()
