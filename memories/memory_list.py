@@ -102,7 +102,7 @@ def pages_of(blocks: list[tuple[UUID, int]]) -> list[list[Part]]:
             if weight > room and pages[-1]:
                 pages.append([])
                 room = BULLETS_A_PAGE
-            pages[-1].append(Part(pk, start, start + weight, bullets))
+            pages[-1].append(Part(pk, start, min(start + BULLETS_A_PAGE, bullets), bullets))
             room -= weight
     return pages
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
@@ -125,3 +125,12 @@ def with_query(context: dict[str, Any], **changes: Any) -> str:
         if value not in (None, ""):
             query[name] = str(value)
     return f"?{query.urlencode()}" if query else "."
+
+
+@register.simple_tag
+def url_if(name: str, *args: Any) -> str:
+    """The address of a page that a build may lack, or "": `{% url_if "memories:timeline" character.pk as url %}`."""
+    try:
+        return reverse(name, args=args)
+    except NoReverseMatch:
+        return ""
