@@ -46,16 +46,24 @@ def find_duplicate(text: str, known: Sequence[str]) -> Match | None:
 
 def find_duplicate_normalised(text: str, known: Sequence[str]) -> Match | None:
     """As `find_duplicate`, for texts that went through `normalise` already."""
+    return next(iter(duplicates(text, known, most=1)), None)
+
+
+def duplicates(text: str, known: Sequence[str], *, most: int = 5) -> list[Match]:
+    """The duplicates of `text` among `known`, best first; all texts went through `normalise` already."""
     if not text:
-        return None
-    if text in known:
-        return Match(known.index(text), 100.0, True)
+        return []
+    if most == 1 and text in known:
+        return [Match(known.index(text), 100.0, True)]
+    found: dict[int, Match] = {}
     # Word order does not matter; scripts without spaces need the plain ratio.
     for scorer in (fuzz.token_sort_ratio, fuzz.ratio):
         for other, score, position in process.extract(text, known, scorer=scorer, score_cutoff=NEAR, limit=5):
-            if _facts(text) == _facts(other):
-                return Match(position, float(score), False)
-    return None
+            if position not in found and _facts(text) == _facts(other):
+                found[position] = Match(position, float(score), text == other)
+        if most == 1 and found:
+            break
+    return sorted(found.values(), key=lambda one: -one.score)[:most]
 
 
 def _facts(text: str) -> tuple[list[str], bool]:
