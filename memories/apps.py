@@ -8,7 +8,8 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs import registry
-        from memories import extraction, write_back
+        from memories import extraction, try_it, write_back
 
         registry.register(write_back.job_kind())
         registry.register(extraction.job_kind())
+        registry.register(try_it.job_kind())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from memories.evidence import terms
 from memories.prompts import PromptText, prompt_text, system_text
-from memories.templating import substitute
+from memories.templating import pieces
 from memories.transcript import Line, join_lines, plain_lines, shorten
 
 Measure = Callable[[str], int]
@@ -36,12 +36,16 @@ class Budget:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What goes to the model, and what a memory keeps of it."""
+    """What goes to the model, and what a memory keeps of it. `parts` is the user text cut at its variables."""
 
     system: str
-    user: str
+    parts: tuple[tuple[str, str], ...]
     version: str
     examples: frozenset[str]
+
+    @property
+    def user(self) -> str:
+        return "".join(words for _name, words in self.parts)
 
 
 def text_for(context: int | None) -> str:
@@ -82,7 +86,7 @@ def build(
         "participants": "\n".join(participants),
     }
     values["mark"] = marker(seed, "\n".join(values.values()))
-    return Prompt(system_text(), substitute(text.text, values), f"{text.name} {text.version}", text.examples)
+    return Prompt(system_text(), tuple(pieces(text.text, values)), f"{text.name} {text.version}", text.examples)
 
 
 def marker(seed: str, material: str) -> str:

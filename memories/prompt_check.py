@@ -23,6 +23,7 @@ NEEDED = {
     "extraction_small": ("charName", "charCard", "existingMemories", "recentMessages", "mark"),
     "extraction_group": ("charName", "charCard", "participants", "existingMemories", "recentMessages", "mark"),
 }
+OFFERED = {"consolidation": ("charName",)}  # variables that the shipped text may lack
 ANSWER_FORMS = {"extraction": ("<memory>", "NO_NEW_MEMORIES")}
 
 
@@ -44,6 +45,11 @@ class Problem:
         return self.kind != "form"
 
 
+def braced(name: str) -> str:
+    """A variable as it stands in a text."""
+    return "{{" + name + "}}"
+
+
 def family(name: str) -> str:
     """The kind of a prompt: "extraction", "consolidation", "conversion"."""
     return name.partition("_")[0].partition(":")[0]
@@ -51,7 +57,7 @@ def family(name: str) -> str:
 
 def variables(name: str, default: str) -> list[str]:
     """The variables that can stand in a prompt, in the order of the shipped text `default`."""
-    return list(dict.fromkeys([*NEEDED.get(name, ()), *PLACEHOLDER.findall(default)]))
+    return list(dict.fromkeys([*NEEDED.get(name, OFFERED.get(family(name), ())), *PLACEHOLDER.findall(default)]))
 
 
 def needed(name: str, default: str) -> list[str]:

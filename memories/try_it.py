@@ -1,0 +1,255 @@
+"""Try a prompt on a stretch of a chat: what would be sent, and, as a job, what the model answers. Nothing is saved.
+
+Everything comes from memories/extraction_plan.py, as in an extraction. The answer waits in the result of the newest try
+of a person, because a page must be able to show it; it is dropped when the next one starts, or with `forget`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from jobs.enqueue import enqueue
+from jobs.models import Job
+from jobs.registry import JobKind
+from jobs.run import JobFailed, JobRun, Outcome, done
+from memories import extraction_plan
+from memories.extraction_call import Read, TooLong, ask_once
+from memories.extraction_judge import Fact, Findings, judge
+from memories.extraction_plan import Plan, Question
+from memories.memory_file import facts_of
+from memories.models import MemoryFile
+from memories.own_prompts import text_in_force
+from memories.price import ANSWER_TOKENS, MILLION
+from memories.prompts import PromptText
+from memories.queries import WINDOW
+from memories.transcript import Chunk, Entry
+from providers.models import Connection
+from sync.models import Character, Chat
+
+KIND = "try_prompt"
+SECTIONS = {"charCard": "card", "existingMemories": "memories", "recentMessages": "messages"}
+NOT_SAVED = "not saved"  # the version of a text that is tried before it is kept
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What to try: a prompt (its saved text, or `text`) on the messages `first` to `last` of a chat."""
+
+    name: str
+    character: Character
+    chat: Chat
+    first: int
+    last: int
+    connection: Connection
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A stretch of the text: `kind` is words, card, memories or messages; `tokens` as the model's server counts."""
+
+    kind: str
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What would be sent, cut into sections; joined they are the system and the user text."""
+
+    plan: Plan
+    question: Question
+    chunk: Chunk
+    known: list[Fact]
+    system: Section
+    sections: list[Section]
+
+    @property
+    def tokens(self) -> int:
+        return self.system.tokens + sum(one.tokens for one in self.sections)
+
+    @property
+    def user(self) -> str:
+        return self.question.prompt.user
+
+    @property
+    def price(self) -> Decimal | None:
+        """Dollars, with an answer of usual length; None when the connection has no price."""
+        by = self.plan.connection
+        if by.price_in is None and by.price_out is None:
+            return None
+        return (self.tokens * (by.price_in or 0) + ANSWER_TOKENS * (by.price_out or 0)) / MILLION
+
+    @property
+    def known_sent(self) -> int:
+        text = next((one.text for one in self.sections if one.kind == "memories"), "")
+        return sum(line.startswith("- ") for line in text.split("\n")) if self.known else 0
+
+
+def prepare(user: User, trial: Trial) -> Preview:
+    """What would be sent. ValueError with a finished sentence when the stretch holds nothing to read."""
+    given = PromptText("yours", NOT_SAVED, trial.text) if trial.text else None
+    template = given or text_in_force(user, trial.name, trial.character).template
+    plan = extraction_plan.plan(user, trial.character, trial.connection, template=template)
+    chunk = extraction_plan.first_chunk(plan, _entries(trial))
+    if chunk is None or not chunk.lines:
+        raise ValueError(_("There is nothing to read between these messages. Choose others."))
+    known = _known(user, trial.character)
+    question = extraction_plan.question_of(plan, trial.chat, chunk, [text for _id, text in known])
+    prompt = question.prompt
+    system = Section("words", prompt.system, plan.size(prompt.system))
+    return Preview(plan, question, chunk, known, system, _sections(plan, prompt.parts))
+
+
+def _entries(trial: Trial) -> list[Entry]:
+    rows = trial.chat.messages.filter(index__gte=trial.first, index__lte=trial.last)
+    fields = ("index", "role", "name", "text", "identity", "content", "raw_date", "is_hidden")
+    return [Entry(*row) for row in rows.order_by("index").values_list(*fields)[:WINDOW]]
+
+
+def _known(user: User, character: Character) -> list[Fact]:
+    file = MemoryFile.objects.for_user(user).filter(character=character, chat=None).first()
+    return facts_of(file) if file is not None else []
+
+
+def _sections(plan: Plan, parts: tuple[tuple[str, str], ...]) -> list[Section]:
+    """Neighbours of one kind together: a name inside a sentence is no section of its own."""
+    joined: list[tuple[str, str]] = []
+    for name, words in parts:
+        kind = SECTIONS.get(name, "words")
+        if joined and joined[-1][0] == kind:
+            joined[-1] = (kind, joined[-1][1] + words)
+        else:
+            joined.append((kind, words))
+    return [Section(kind, words, plan.size(words)) for kind, words in joined]
+
+
+def start(user: User, trial: Trial) -> Job:
+    """Ask the model. The job's result holds the answer (`answer_of`); a second press while it runs starts nothing."""
+    prepare(user, trial)
+    params = params_of(trial)
+    active, is_new = enqueue(
+        user,
+        KIND,
+        key=f"{KIND}:{uuid.uuid5(uuid.NAMESPACE_OID, repr(sorted(params.items())))}",
+        subject=f"chat:{trial.chat.pk}",
+        label=_("Try a prompt on %(name)s") % {"name": trial.character.name},
+        params=params,
+        total=1,
+    )
+    if is_new:
+        _ended(user).update(result={})
+    return active
+
+
+def params_of(trial: Trial) -> dict[str, str]:
+    """The trial as a job and a form write it down."""
+    return {
+        "name": trial.name,
+        "character": str(trial.character.pk),
+        "chat": str(trial.chat.pk),
+        "messages": f"{trial.first}-{trial.last}",
+        "connection": str(trial.connection.pk),
+        "text": trial.text,
+    }
+
+
+def read_range(text: str) -> tuple[int, int] | None:
+    """ "847–860", "847-860" or "847" as first and last number; None when it is neither."""
+    first, dash, last = text.replace("–", "-").replace("#", "").partition("-")
+    numbers = [first.strip(), last.strip() if dash else first.strip()]
+    if not all(one.isdecimal() and len(one) < 9 for one in numbers):
+        return None
+    low, high = int(numbers[0]), int(numbers[1])
+    return (low, high) if low <= high else None
+
+
+def forget(user: User, chat: Chat) -> None:
+    """Drop what tries on this chat answered."""
+    _ended(user).filter(subject=f"chat:{chat.pk}").update(result={})
+
+
+def _ended(user: User) -> Any:
+    return Job.objects.for_user(user).filter(kind=KIND).exclude(state__in=Job.ACTIVE)
+
+
+def run(run: JobRun) -> Outcome:
+    """One call."""
+    trial = _trial(run)
+    try:
+        preview = prepare(run.owner, trial)
+        read = ask_once(run, preview.question, preview.question.answer_tokens)
+    except ValueError as error:
+        raise JobFailed(str(error), error_type="changed", retry=False) from error
+    except TooLong as error:
+        text = _("This is too long for the model’s context window. Nothing was saved.")
+        raise JobFailed(text, hint=_("Choose fewer messages."), error_type="context", retry=False) from error
+    if read is None:
+        text = _("The model used up its answer with thinking. Nothing was saved.")
+        raise JobFailed(text, hint=_("Allow longer answers, or choose a model that thinks less."), error_type="answer")
+    found = judge(read.answer, preview.chunk, preview.known, trial.character)
+    with run.commit():
+        run.progress(step=1)
+    return done({"text": _sentence(found, preview), "trial": _result(read, found, preview)})
+
+
+def _trial(run: JobRun) -> Trial:
+    params = run.params
+    character = Character.objects.for_user(run.owner).select_related("tavern").filter(pk=params["character"]).first()
+    chat = Chat.objects.for_user(run.owner).filter(pk=params["chat"]).first()
+    connection = Connection.objects.for_user(run.owner).filter(pk=params["connection"]).first()
+    numbers = read_range(params["messages"])
+    if character is None or chat is None or connection is None or numbers is None:
+        raise JobFailed(_("What you chose is not there any more. Choose again."), error_type="gone", retry=False)
+    connection.owner = run.owner
+    return Trial(params["name"], character, chat, *numbers, connection, params["text"])
+
+
+def _sentence(found: Findings, preview: Preview) -> str:
+    """For the list of jobs: counts only."""
+    text = ngettext("%(n)d memory, nothing was saved.", "%(n)d memories, nothing was saved.", found.memories)
+    return text % {"n": found.memories}
+
+
+def _result(read: Read, found: Findings, preview: Preview) -> dict[str, Any]:
+    """What the page shows of the answer, as JSON."""
+    said, call = read.completion, read.completion.call
+    bullet = ("text", "unverified_names")
+    return {
+        "answer": said.text,
+        "kind": read.answer.kind,
+        "is_cut": read.answer.is_cut,
+        "blocks": [
+            [{**{name: getattr(one, name) for name in bullet}, "is_similar": bool(one.duplicate_of)} for one in block]
+            for block in found.blocks
+        ],
+        "left_out": found.left_out,
+        "unverified": found.unverified,
+        "memories": found.memories,
+        "messages": len(preview.chunk.lines),
+        "first": preview.chunk.first_index,
+        "last": preview.chunk.last_index,
+        "seconds": round(said.seconds, 1),
+        "tokens_in": said.prompt_tokens,
+        "tokens_out": said.completion_tokens,
+        "cost": None if call.cost is None else str(call.cost),
+        "model": said.model,
+    }
+
+
+def page_of(job: Job) -> str:
+    """The page that shows the answer."""
+    return f"{reverse('memories:prompt_try', args=[job.params['name']])}?job={job.pk}"
+
+
+def job_kind() -> JobKind:
+    """How jobs/registry.py knows this work."""
+    return JobKind(kind=KIND, title=_("Try a prompt"), run=run, page=page_of)
