@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from memories.views import replace
+
+urlpatterns: list[URLPattern] = [
+    path("replace/", replace.page, name="replace"),
+    path("replace/undo/", replace.undo, name="undo_replace"),
+]

@@ -82,8 +82,8 @@ def since_day(value: datetime | None) -> str:
 
 @register.simple_tag
 def pieces(parts: list[Piece]) -> SafeString:
-    """Pieces of a word diff with <ins> and <del>."""
-    shapes = {"same": "{}", "ins": "<ins>{}</ins>", "del": "<del>{}</del>"}
+    """Pieces of a word diff with <ins> and <del>; what was only found is marked."""
+    shapes = {"same": "{}", "ins": "<ins>{}</ins>", "del": "<del>{}</del>", "found": "<mark>{}</mark>"}
     return format_html_join("", "{}", ((format_html(shapes[part.kind], part.text),) for part in parts))
 
 
