@@ -56,7 +56,7 @@ def read_answer(text: str, *, is_truncated: bool = False, ignore: Collection[str
     if not text:
         return Answer("empty", is_cut=is_truncated)
     entries = _entries(text, BULLET, drop_last=is_truncated)
-    entries = [[bullet for bullet in entry if _is_memory(bullet, ignore)] for entry in entries]
+    entries = [[bullet for bullet in entry if is_memory(bullet, ignore)] for entry in entries]
     parts = [tuple(part) for entry in entries for part in split_multi_tag(_tag_first(entry)) if _has_memory(part)]
     if parts:
         return Answer("memories", tuple(parts), is_truncated)
@@ -72,7 +72,7 @@ def read_strictly(text: str) -> list[list[str]]:
     text = _without_closed_thinking(text).strip()
     if text in ("", "NO_NEW_MEMORIES"):
         return []
-    entries = [_bullets(segment, DASH) for segment in _segments(text)]
+    entries = [bullets_of(segment, DASH) for segment in _segments(text)]
     return [part for entry in entries if entry for part in split_multi_tag(entry)]
 
 
@@ -104,7 +104,7 @@ def arrange(entry: Collection[str], limit: int = 5) -> list[list[str]]:
 
 def _entries(text: str, pattern: re.Pattern[str], *, drop_last: bool) -> list[list[str]]:
     text = ESCAPED_TAG.sub(r"<\1>", FENCE_LINE.sub("", text))
-    entries = [_bullets(segment, pattern) for segment in _segments(text)]
+    entries = [bullets_of(segment, pattern) for segment in _segments(text)]
     if drop_last and not TAG.search(text.rstrip()[-12:]):
         last = next((entry for entry in reversed(entries) if entry), None)
         if last and not last[-1].endswith(SENTENCE_END):
@@ -121,13 +121,13 @@ def _segments(text: str) -> list[str]:
     ends = [tag.start() for tag in tags[1:]] + [len(text)]
     after = [(tag[1] == "", text[tag.end() : end]) for tag, end in zip(tags, ends, strict=True)]
     inside = [part for is_opening, part in after if is_opening]
-    if any(_bullets(part, BULLET) for part in inside):
+    if any(bullets_of(part, BULLET) for part in inside):
         return inside
     outside = [part for is_opening, part in after if not is_opening]
-    return outside if any(_bullets(part, BULLET) for part in outside) else [TAG.sub("", text)]
+    return outside if any(bullets_of(part, BULLET) for part in outside) else [TAG.sub("", text)]
 
 
-def _bullets(segment: str, pattern: re.Pattern[str]) -> list[str]:
+def bullets_of(segment: str, pattern: re.Pattern[str]) -> list[str]:
     """Bullets of a stretch; an indented line, or one under a bullet without sentence end, continues that bullet."""
     bullets: list[str] = []
     is_open = False
@@ -151,7 +151,7 @@ def _plain(text: str) -> str:
     return clean_bullet(match[2]) if match and match[1] not in match[2] else text
 
 
-def _is_memory(bullet: str, ignore: Collection[str]) -> bool:
+def is_memory(bullet: str, ignore: Collection[str]) -> bool:
     bare = bullet.strip("*_`\"'()[]{}. !")
     if not bare or SENTINEL.fullmatch(bare) or REFUSAL.match(bare):
         return False

@@ -27,7 +27,14 @@ class PromptText:
 
 
 # A name without a version has no text yet and is offered nowhere.
-VERSIONS = {"extraction": "1.0", "extraction_group": "1.0", "extraction_small": "1.0"}
+VERSIONS = {
+    "extraction": "1.0",
+    "extraction_group": "1.0",
+    "extraction_small": "1.0",
+    "consolidation_conservative": "1.0",
+    "consolidation_balanced": "1.0",
+    "consolidation_aggressive": "1.0",
+}
 NAMES = (
     "extraction",
     "extraction_small",
@@ -49,6 +56,15 @@ def prompt_text(name: str) -> PromptText:
 def system_text() -> str:
     """The one-line role that goes in front of every extraction."""
     return (FOLDER / "system.txt").read_text(encoding="utf-8").strip()
+
+
+@cache
+def frame() -> PromptText:
+    """What stands around the rules of every consolidation: the material and the form of the answer.
+
+    Its version is part of those rules' versions: whoever changes it raises them.
+    """
+    return PromptText("consolidation_frame", "1.0", (FOLDER / "consolidation_frame.txt").read_text("utf-8").strip())
 
 
 @cache
