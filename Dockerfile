@@ -14,7 +14,7 @@ RUN if [ "$MODEL" = yes ]; then \
     fi
 
 COPY . .
-RUN python -m compileall -q accounts charmem_site companion compaction jobs memories providers sync \
+RUN python -m compileall -q accounts charmem_site companion compaction jobs memories providers search sync \
     && mkdir /data && chmod 1777 /data
 
 ENV CHARMEM_DATA_DIR=/data CHARMEM_BIND=0.0.0.0:8420 HOME=/tmp

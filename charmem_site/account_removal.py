@@ -12,6 +12,7 @@ from jobs.enqueue import request_cancel
 from jobs.models import Job
 from memories.models import Memory, MemoryFile
 from providers.models import Connection
+from search import index as search_index
 from sync import leftovers
 from sync.models import Attachment, Chat, Message, Tavern
 
@@ -85,8 +86,14 @@ def tell_folders(person: User) -> list[str]:
     return [said % {"n": number(count)}] if count else []
 
 
+def remove_from_search(person: User) -> None:
+    """The index follows by itself within seconds; its words must not outlive the account even that long."""
+    search_index.forget_all_of(person.pk)
+
+
 REMOVALS = (
     Removal(tell_jobs, stop_jobs),
+    Removal(lambda person: [], remove_from_search),
     Removal(tell_memories, remove_memories),
     Removal(tell_files, remove_mirrors),
     Removal(tell_keys),

@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "memories",
     "sync",
     "providers",
+    "search",
     "jobs",
     "accounts",
     "django.contrib.auth",

@@ -7,11 +7,15 @@ class SyncConfig(AppConfig):
     name = "sync"
 
     def ready(self) -> None:
-        """Make known the first import as a job, the pass every ten seconds, and which columns are sealed."""
+        """Make known the first import as a job, the pass every ten seconds, sealed columns, and what can be searched."""
         from jobs.registry import every, register
         from providers.vault import register_sealed
+        from search.registry import register as make_searchable
+        from sync.search_rows import KINDS
         from sync.watch import EVERY, FIRST_IMPORT, look_at_all
 
         register_sealed("sync.Tavern", "password_sealed", "basic_auth_sealed")
         register(FIRST_IMPORT)
         every(EVERY, "sync", look_at_all)
+        for kind in KINDS:
+            make_searchable(kind)

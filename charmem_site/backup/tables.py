@@ -20,8 +20,10 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.db.models import Model
 
+from search import index as search_index
+
 APPS = ("accounts", "jobs", "providers", "sync", "memories", "compaction", "companion")
-# Sessions and counters of tries belong to the running installation, not to what people want back.
+# The search index is left out: it is made anew after a restore. Sessions and counters of tries belong to the running installation, not to what people want back.
 LEFT_OUT = {"accounts.SignIn", "accounts.Throttle"}
 BATCH = 500
 
@@ -71,7 +73,8 @@ def _plain(value: Any) -> str:
 
 
 def empty_all() -> None:
-    """Remove every row that a backup replaces."""
+    """Remove every row that a backup replaces, and the search index, which is made anew from them."""
+    search_index.empty()
     for model in reversed(tables()):
         model._base_manager.all()._raw_delete(using="default")
 

@@ -7,6 +7,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from search import engines
+
 
 def bring_up_to_date() -> None:
     """Create, migrate or leave alone; safe to repeat and to interrupt."""
@@ -28,5 +30,6 @@ def _create(executor: MigrationExecutor) -> None:
         for model in apps.get_models():
             if model._meta.managed and not model._meta.proxy:
                 editor.create_model(model)
+        engines.create(connection)
         for app, name in executor.loader.graph.nodes:
             executor.recorder.record_applied(app, name)

@@ -82,7 +82,7 @@ def test_called_from_python_a_failure_is_an_exception(alice: User) -> None:
 
 
 PARTS = {"web", "worker"}  # started by serve and by containers, not by people
-APPS = ("accounts", "charmem_site", "companion", "compaction", "jobs", "memories", "providers", "sync")
+APPS = ("accounts", "charmem_site", "companion", "compaction", "jobs", "memories", "providers", "search", "sync")
 # Each command: what it can't do (exit 1), how it is called wrongly (exit 2).
 WALK: dict[str, tuple[list[str], list[str]]] = {
     "backup": (["--to", "/proc/nowhere/charmem.zip"], ["--to"]),
