@@ -8,9 +8,9 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs import registry
+        from memories import extraction, try_it, write_back
         from memories.search_rows import KINDS
         from search.registry import register as make_searchable
-        from memories import extraction, try_it, write_back
 
         registry.register(write_back.job_kind())
         registry.register(extraction.job_kind())
