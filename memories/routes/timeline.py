@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from memories.views import timeline
+
+urlpatterns: list[URLPattern] = [
+    path("characters/<uuid:character_id>/timeline/", timeline.page, name="timeline"),
+]
