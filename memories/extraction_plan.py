@@ -101,13 +101,13 @@ def question_of(plan: Plan, chat: Chat, chunk: Chunk, known: Sequence[str]) -> Q
         known=known,
         lines=chunk.lines,
         sizes=plan.sizes,
-        seed=_seed(plan.owner, chat, chunk),
+        seed=seed_of(plan.owner, chat, chunk.first_index, chunk.last_index),
         measure=plan.size,
     )
     return Question(prompt, plan.connection, plan.answer_tokens, f"chat:{chat.pk}")
 
 
-def _seed(user: User, chat: Chat, chunk: Chunk) -> str:
+def seed_of(user: User, chat: Chat, first: int, last: int) -> str:
     """Makes the marker lines of a prompt: the same whenever these messages are read, and unknown to whoever wrote
     them, because it rests on the installation's secret."""
-    return salted_hmac("marker of a prompt", f"{user.pk}/{chat.pk}/{chunk.first_index}/{chunk.last_index}").hexdigest()
+    return salted_hmac("marker of a prompt", f"{user.pk}/{chat.pk}/{first}/{last}").hexdigest()

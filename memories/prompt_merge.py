@@ -26,10 +26,14 @@ class Place:
     def needs_decision(self) -> bool:
         return self.kind == "decide"
 
+    @property
+    def settled(self) -> str:
+        """The choice that needs no decision; "" where both changed it."""
+        return {"same": "mine", "decide": ""}.get(self.kind, self.kind)
+
     def text(self, choice: str = "") -> str:
         """The words for a choice: "mine", "new", "both" (one below the other); as settled when there is none."""
-        if not choice:
-            choice = "mine" if self.kind == "same" else self.kind
+        choice = choice or self.settled
         if choice == "both":
             both = (one.rstrip("\n") for one in (self.mine, self.new) if one.strip())
             return "\n".join(both) + _gap(self.mine or self.new)

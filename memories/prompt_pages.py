@@ -11,7 +11,7 @@ from memories.own_prompts import FIRST_OF_CUSTOM, PromptInForce, default_of, tex
 from memories.prompt_check import Problem, braced
 from memories.prompt_merge import Merge, merge
 from memories.prompts import PromptText
-from memories.word_diff import Row, line_rows
+from memories.word_diff import Piece, Row, line_rows, word_diff
 from sync.models import Character
 
 CAN_TRY = ("extraction", "extraction_small")
@@ -172,9 +172,23 @@ def needs(name: str) -> int:
     return len(prompt_check.needed(name, reference_of(name)))
 
 
-def compared(row: PromptOverride, with_text: str) -> list[Row]:
-    """A version beside another text, line by line."""
-    return line_rows(row.text.split("\n"), with_text.split("\n"))
+def compared(old: str, new: str) -> list[Row]:
+    """Two texts line by line, the words that differ marked."""
+    return line_rows(old.split("\n"), new.split("\n"))
+
+
+def pieces_of(base: str, text: str) -> list[Piece]:
+    """A place's text with the words marked that `base` did not have."""
+    return word_diff(base.strip("\n"), text.strip("\n"))[1] if text.strip() else []
+
+
+def lost_pieces(base: str, *texts: str) -> list[Piece]:
+    """The text where a person began, with the words marked that one of `texts` no longer has."""
+    base = base.strip("\n")
+    if not base:
+        return []
+    kept = next((text for text in texts if text.strip("\n") != base), base)
+    return word_diff(base, kept.strip("\n"))[0]
 
 
 def characters(user: User) -> list[Character]:

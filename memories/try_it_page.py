@@ -1,0 +1,172 @@
+"""What the page that tries a prompt shows: what can be chosen, the sections with their sizes, the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from jobs.models import Job
+from memories import try_it
+from memories.memory_list import is_uuid
+from memories.queries import extraction_settings
+from memories.try_it import Preview, Trial, read_range
+from providers.models import Connection
+from providers.queries import connections, default_connection
+from sync.models import Character, Chat
+
+MOST_CHATS = 300
+FILLS = {"words": "f-quiet", "card": "f-info", "memories": "f-ok", "messages": "f-accent"}
+GAP = 0.3  # of 100 units of the bar, between two sections
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the form shows as chosen. `trial` is None, and `error` says why, when nothing can be tried with it."""
+
+    characters: list[Character]
+    chats: list[Chat]
+    connections: list[Connection]
+    character: Character | None
+    chat: Chat | None
+    connection: Connection | None
+    messages: str
+    text: str
+    trial: Trial | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One rectangle of the bar of sizes, and its line in the list below."""
+
+    kind: str
+    css: str
+    label: str
+    text: str
+    tokens: int
+    x: str
+    width: str
+    is_open: bool = False
+
+
+def choose(user: User, name: str, given: Mapping[str, Any]) -> Choice:
+    """The form's state from `given` (a query, a form or a job's params); what is missing is filled in sensibly."""
+    characters = list(
+        Character.objects.for_user(user).filter(gone_at=None, chats__gone_at=None).distinct().order_by("name", "pk")
+    )
+    character = _picked(characters, given.get("character")) or _newest_character(user, characters)
+    chats = _chats(user, character) if character else []
+    chat = _picked(chats, given.get("chat")) or (chats[0] if chats else None)
+    same_chat = chat is not None and str(chat.pk) == str(given.get("chat") or chat.pk)
+    places = list(connections(user))
+    connection = _picked(places, given.get("connection")) or default_connection(user)
+    messages = str(given.get("messages") or "").strip() if same_chat else ""
+    messages = messages or (_last_messages(user, chat) if chat else "")
+    text = str(given.get("text") or "").replace("\r\n", "\n").strip()
+    parts = (characters, chats, places, character, chat, connection, messages, text)
+    trial, error = _trial(user, name, character, chat, connection, messages, text)
+    return Choice(*parts, trial, error)
+
+
+def _trial(
+    user: User,
+    name: str,
+    character: Character | None,
+    chat: Chat | None,
+    connection: Connection | None,
+    messages: str,
+    text: str,
+) -> tuple[Trial | None, str]:
+    if character is None or chat is None:
+        return None, _("No chat was found yet. Link SillyTavern’s folder under Settings first.")
+    if connection is None:
+        return None, _("No model is connected yet. Choose one under Settings, Models.")
+    numbers = read_range(messages)
+    if numbers is None:
+        return None, _("Type the messages as two numbers, for example 12–24.")
+    connection.owner = user
+    return Trial(name, character, chat, *numbers, connection, text), ""
+
+
+def _picked(rows: list[Any], wanted: Any) -> Any:
+    return next((row for row in rows if str(row.pk) == str(wanted or "")), None)
+
+
+def _newest_character(user: User, characters: list[Character]) -> Character | None:
+    rows = Chat.objects.for_user(user).filter(character__in=characters, gone_at=None, message_count__gt=0)
+    newest = rows.order_by("-last_at", "pk").values_list("character", flat=True).first()
+    return _picked(characters, newest) or (characters[0] if characters else None)
+
+
+def _chats(user: User, character: Character) -> list[Chat]:
+    rows = Chat.objects.for_user(user).filter(character=character, gone_at=None, message_count__gt=0)
+    return list(rows.order_by("-last_at", "name")[:MOST_CHATS])
+
+
+def _last_messages(user: User, chat: Chat) -> str:
+    """As many as one call reads, from the end."""
+    count = extraction_settings(user).messages_per_call
+    last = chat.messages.order_by("-index").values_list("index", flat=True).first()
+    return f"{max(0, (last or 0) - count + 1)}–{last or 0}"
+
+
+def slices(preview: Preview) -> list[Slice]:
+    """The bar: system and words, card, memories, messages in the order in which they are sent."""
+    parts = [preview.system, *preview.sections]
+    whole = sum(part.tokens for part in parts) or 1
+    found: list[Slice] = []
+    used = 0
+    for number, part in enumerate(parts):
+        x, width = 100 * used / whole, 100 * part.tokens / whole
+        label = _("The role (system)") if number == 0 else _label(part.kind, preview)
+        found.append(
+            Slice(
+                part.kind,
+                FILLS[part.kind],
+                label,
+                part.text,
+                part.tokens,
+                f"{x:.2f}",
+                f"{max(0.1, width - GAP):.2f}",
+                part.kind == "messages",
+            )
+        )
+        used += part.tokens
+    return found
+
+
+def bar_label(preview: Preview) -> str:
+    """The bar in words."""
+    sums = dict.fromkeys(FILLS, 0)
+    for part in (preview.system, *preview.sections):
+        sums[part.kind] += part.tokens
+    return _("Words of the prompt %(words)d, card %(card)d, memories %(memories)d, messages %(messages)d tokens") % sums
+
+
+def _label(kind: str, preview: Preview) -> str:
+    if kind == "messages":
+        count = len(preview.chunk.lines)
+        return ngettext("%(n)d message", "%(n)d messages", count) % {"n": count}
+    if kind == "memories":
+        numbers = {"n": preview.known_sent, "all": len(preview.known)}
+        return _("%(n)d of %(all)d memories") % numbers
+    return _("Card") if kind == "card" else _("Words of the prompt")
+
+
+def left_over(preview: Preview, trial: Trial) -> int:
+    """Messages of the chosen stretch that do not fit into one call: an extraction reads them in the next one."""
+    rows = trial.chat.messages.filter(index__gt=preview.chunk.last_index, index__lte=trial.last)
+    return rows.count()
+
+
+def job_of(user: User, name: str, wanted: str) -> Job | None:
+    """The try that an address names, if it is one of this person and prompt."""
+    if not is_uuid(wanted):
+        return None
+    found = Job.objects.for_user(user).filter(pk=wanted, kind=try_it.KIND).first()
+    return found if found is not None and found.params.get("name") == name else None

@@ -1,0 +1,63 @@
+"""The page that tries a prompt on a chat, and the part of it that waits for the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.access import PersonRequest
+from memories import extraction_plan, prompt_pages, prompt_words, try_it, try_it_page
+from memories.try_it_page import Choice
+from memories.views.polled import polled
+from memories.views.prompts import page_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: PersonRequest, name: str) -> HttpResponse:
+    """What would be sent, its size and price; POST with do=ask sends it."""
+    shown = page_of(request, name)
+    if not shown.can_try:
+        raise Http404(_("This prompt cannot be tried on a chat."))
+    job = try_it_page.job_of(request.user, name, request.GET.get("job", ""))
+    given = request.POST if request.method == "POST" else (job.params if job else request.GET)
+    choice = try_it_page.choose(request.user, name, given.dict() if hasattr(given, "dict") else given)
+    context = {"page": shown, "tab": "try", "job": job, **_preview(request, choice)}
+    if request.POST.get("do") == "ask" and choice.trial is not None and not context["error"]:
+        started = try_it.start(request.user, choice.trial)
+        return redirect(f"{request.path}?job={started.pk}")
+    is_refused = request.method == "POST" and bool(context["error"])
+    return render(request, "memories/prompt_try.html", context, status=422 if is_refused else 200)
+
+
+def _preview(request: PersonRequest, choice: Choice) -> dict[str, Any]:
+    """The sections, or what stands in the way."""
+    context: dict[str, Any] = {"choice": choice, "error": choice.error}
+    if choice.trial is None:
+        return context
+    try:
+        preview = try_it.prepare(request.user, choice.trial)
+    except ValueError as error:
+        return context | {"error": str(error)}
+    found = prompt_pages.problems(choice.trial.name, choice.text) if choice.text else []
+    usual = extraction_plan.prompt_name(choice.trial.connection)
+    return context | {
+        "preview": preview,
+        "slices": try_it_page.slices(preview),
+        "bar_label": try_it_page.bar_label(preview),
+        "left_over": try_it_page.left_over(preview, choice.trial),
+        "problems": [prompt_words.say(one) for one in found if one.is_error],
+        "other": "" if usual == choice.trial.name else prompt_words.long_name(usual),
+    }
+
+
+@require_safe
+def answer(request: PersonRequest, name: str) -> HttpResponse:
+    """The answer as far as it is there."""
+    job = try_it_page.job_of(request.user, name, request.GET.get("job", ""))
+    if job is None:
+        raise Http404(_("This try is not kept any more."))
+    return polled(request, "memories/_try_answer.html", {"job": job, "name": name})
