@@ -128,7 +128,7 @@ def test_the_answer_is_read_as_it_would_be_and_nothing_is_saved(
 
 def test_no_memory_file_is_made_by_looking(alice: User, alice_client: Client, model: Connection) -> None:
     other = make_character(alice, "Orla")
-    chat = make_chat(other)
+    chat = make_chat(other, lines=[{"text": "Orla mends clocks.", "raw_date": "d1", "role": "user"}])
     assert alice_client.post(PAGE, form(other, chat, model)).status_code == 200
     assert not MemoryFile.objects.for_user(alice).filter(character=other).exists()
 
@@ -227,5 +227,6 @@ def test_strangers_see_no_try_of_others(
 
 def test_without_a_model_or_a_chat_the_page_says_what_to_do(alice_client: Client, alice: User) -> None:
     assert "No chat was found yet" in alice_client.get(PAGE).content.decode()
-    make_chat(make_character(alice))
+    line = {"text": "Orla mends clocks.", "raw_date": "d1", "role": "user"}
+    make_chat(make_character(alice), lines=[line])
     assert "No model is connected yet" in alice_client.get(PAGE).content.decode()
