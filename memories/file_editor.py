@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count, Max
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from memories.blocks import clean_bullet, clean_label, is_topic
 from memories.models import Memory, MemoryBlock, MemoryFile
+from memories.orders import between
 
 
 class NotInFile(LookupError):
@@ -27,6 +28,8 @@ class NewMemory:
     unverified_names: list[str] = field(default_factory=list)
     is_unverified: bool = False
     duplicate_of: uuid.UUID | None = None
+    parents: list[str] = field(default_factory=list)  # ids of the bullets that it replaces
+    is_locked: bool = False
 
 
 class Editor:
@@ -37,9 +40,8 @@ class Editor:
         self.added = 0
         self.removed = 0
         self.is_changed = False
-        # The blocks added, as long as nothing else was done: such a revision is the one before and these.
-        self.only_appended: list[tuple[MemoryBlock, list[Memory]]] | None = []
-        self.found = 0  # memories in the file before the first block was added
+        # Blocks whose content differs from the revision before; None: any of them may.
+        self.touched: set[str] | None = set()
 
     @property
     def blocks(self) -> list[MemoryBlock]:
@@ -66,7 +68,7 @@ class Editor:
         new = _usable(bullets)
         if not new:
             return None
-        last = self._last_order()
+        last = self.file.blocks.order_by().aggregate(last=Max("order"))["last"]
         block = MemoryBlock.objects.create(
             file=self.file,
             order=0 if last is None else last + 1,
@@ -77,10 +79,7 @@ class Editor:
         )
         if last is None:
             self._put_loose_text_before(block)
-        appended = self.only_appended
-        rows = self._insert(block, new, 0)
-        if appended is not None:
-            self.only_appended = [*appended, (block, rows)]
+        self._insert(block, new, [float(place) for place in range(len(new))])
         return block
 
     def add_memory(self, block_id: uuid.UUID | str, memory: str | NewMemory, position: int | None = None) -> Memory:
@@ -89,11 +88,7 @@ class Editor:
         if not new:
             raise ValueError(_("A memory needs some text."))
         block = self.block(block_id)
-        present = list(block.memories.all())
-        place = len(present) if position is None else max(0, min(position, len(present)))
-        created = self._insert(block, new, place)[0]
-        self._renumber([*present[:place], created, *present[place:]])
-        return created
+        return self._insert(block, new, [self._room(block, None, position)])[0]
 
     def set_text(self, memory_id: uuid.UUID | str, text: str) -> Memory:
         """Change a bullet's words; where it came from stays. ValueError when nothing is left."""
@@ -105,7 +100,7 @@ class Editor:
             memory.text, memory.is_topic = cleaned, is_topic(cleaned)
             memory.is_unverified, memory.unverified_names = False, []
             memory.save()
-            self._count(added=1, removed=1)
+            self._count(memory.block_id, added=1, removed=1)
         return memory
 
     def set_block(self, block_id: uuid.UUID | str, **fields: Any) -> MemoryBlock:
@@ -118,7 +113,7 @@ class Editor:
             setattr(block, name, value)
         if changed:
             block.save()
-            self._count()
+            self._count(block.pk)
         return block
 
     def delete_memory(self, memory_id: uuid.UUID | str) -> None:
@@ -126,21 +121,29 @@ class Editor:
         memory = self.memory(memory_id)
         block = memory.block
         memory.delete()
-        self._count(removed=1)
+        self._count(block.pk, removed=1)
         if not block.memories.exists():
             self._drop(block)
 
     def delete_block(self, block_id: uuid.UUID | str) -> None:
         """Remove a block and its bullets; hand-written text in front of it stays in the file."""
         block = self.block(block_id)
-        self._count(removed=block.memories.count())
+        self._count(block.pk, removed=block.memories.count())
         self._drop(block)
 
     def move_block(self, block_id: uuid.UUID | str, position: int) -> None:
         """Put a block at `position` (0 = first)."""
         block = self.block(block_id)
-        others = [one for one in self.blocks if one.pk != block.pk]
-        self._order_blocks([*others[: max(0, position)], block, *others[max(0, position) :]])
+        present = self.blocks
+        others = [one for one in present if one.pk != block.pk]
+        at = max(0, min(position, len(others)))
+        if present[at].pk == block.pk:
+            return
+        order, crowded = between([one.order for one in others], at)
+        for place, number in crowded.items():
+            self.file.blocks.filter(pk=others[place].pk).update(order=number)
+        self.file.blocks.filter(pk=block.pk).update(order=order)
+        self._count()
 
     def order_blocks(self, block_ids: Sequence[uuid.UUID | str]) -> None:
         """Put the blocks into this order; blocks that are not named keep their order behind the others."""
@@ -154,17 +157,16 @@ class Editor:
         wanted = sorted(present, key=lambda memory: places.get(str(memory.pk), -1))
         if [memory.pk for memory in wanted] != [memory.pk for memory in present]:
             self._renumber(wanted)
-            self._count()
+            self._count(block_id)
 
     def move_memory(self, memory_id: uuid.UUID | str, block_id: uuid.UUID | str, position: int) -> None:
         """Put a bullet into a block at `position` (0 = first); its former block goes when it becomes empty."""
         memory = self.memory(memory_id)
         former, block = memory.block, self.block(block_id)
-        others = [one for one in block.memories.all() if one.pk != memory.pk]
+        memory.order = self._room(block, memory, max(0, position))
         memory.block = block
-        memory.save(update_fields=["block", "updated_at"])
-        self._renumber([*others[: max(0, position)], memory, *others[max(0, position) :]])
-        self._count()
+        memory.save(update_fields=["block", "order", "updated_at"])
+        self._count(former.pk, block.pk)
         if former.pk != block.pk and not former.memories.exists():
             self._drop(former)
 
@@ -176,30 +178,32 @@ class Editor:
                 setattr(self.file, name, value)
             self._count()
 
-    def touch(self, *, added: int = 0, removed: int = 0) -> None:
-        """Say that rows were changed around this editor (import, restore)."""
-        self._count(added=added, removed=removed)
+    def touch(self, blocks: Iterable[object] | None = None, *, added: int = 0, removed: int = 0) -> None:
+        """Say that rows were changed around this editor (import, restore), and in which blocks; None = in any."""
+        if blocks is None:
+            self.touched = None
+        self._count(*(blocks or ()), added=added, removed=removed)
 
-    def _last_order(self) -> int | None:
-        """The place of the last block; None in a file without any."""
-        if self.only_appended:
-            return self.only_appended[-1][0].order
-        facts = self.file.blocks.order_by().aggregate(last=Max("order"), found=Count("memories"))
-        self.found = facts["found"]
-        last: int | None = facts["last"]
-        return last
-
-    def _count(self, *, added: int = 0, removed: int = 0) -> None:
+    def _count(self, *blocks: object, added: int = 0, removed: int = 0) -> None:
         self.added += added
         self.removed += removed
         self.is_changed = True
-        self.only_appended = None
+        if self.touched is not None:
+            self.touched |= {str(one) for one in blocks}
 
-    def _insert(self, block: MemoryBlock, new: Sequence[NewMemory], start: int) -> list[Memory]:
-        rows = [_row(block, one, start + place) for place, one in enumerate(new)]
+    def _insert(self, block: MemoryBlock, new: Sequence[NewMemory], orders: Sequence[float]) -> list[Memory]:
+        rows = [_row(block, one, order) for one, order in zip(new, orders, strict=True)]
         Memory.objects.bulk_create(rows)
-        self._count(added=len(rows))
+        self._count(block.pk, added=len(rows))
         return rows
+
+    def _room(self, block: MemoryBlock, memory: Memory | None, position: int | None) -> float:
+        """An order at that place of a block, which `memory` may stand in already."""
+        others = [one for one in block.memories.all() if memory is None or one.pk != memory.pk]
+        order, crowded = between([one.order for one in others], len(others) if position is None else position)
+        for place, number in crowded.items():
+            block.memories.filter(pk=others[place].pk).update(order=number)
+        return order
 
     def _renumber(self, memories: Sequence[Memory]) -> None:
         for place, memory in enumerate(memories):
@@ -236,7 +240,7 @@ def _usable(bullets: Iterable[str | NewMemory]) -> list[NewMemory]:
     return [one for one in new if clean_bullet(one.text)]
 
 
-def _row(block: MemoryBlock, new: NewMemory, order: int) -> Memory:
+def _row(block: MemoryBlock, new: NewMemory, order: float) -> Memory:
     text = clean_bullet(new.text)
     return Memory(
         block=block,
@@ -247,4 +251,6 @@ def _row(block: MemoryBlock, new: NewMemory, order: int) -> Memory:
         is_unverified=new.is_unverified,
         unverified_names=new.unverified_names,
         duplicate_of_id=new.duplicate_of,
+        parents=[str(one) for one in new.parents],
+        is_locked=new.is_locked,
     )

@@ -1,34 +1,39 @@
 """The state of a memory file as plain data: what a revision keeps, and how rows come back from it.
 
 State: {"layout", "separator", "with_metadata", "loose_text": [{"before", "text"}], "blocks": [{"id", "label", "date",
-"origin", "is_locked", "chat", "first_index", "last_index", "job", "call", "prompt_version", "created_at",
-"memories": [{"id", "text", "is_topic", "is_locked", "evidence", "is_unverified", "unverified_names", "duplicate_of",
-"is_source_changed", "created_at"}]}]}. Ids are strings, times ISO 8601.
+"origin", "is_locked", "chat", "first_index", "last_index", "job", "call", "prompt_version", "form", "created_at",
+"memories": [{"id", "text", "is_topic", "is_locked", "evidence", "parents", "is_unverified", "unverified_names",
+"duplicate_of", "is_source_changed", "created_at"}]}]}. Ids are strings, times ISO 8601.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from jobs.models import Job
-from memories.blocks import Block, Document, Format, Loose, serialize
+from memories.blocks import Block, Document, Format, Loose, serialize, serialize_block
 from memories.models import Memory, MemoryBlock, MemoryFile
 from providers.models import Call
 from sync.models import Chat
 
+AT_ONCE = 500
 ORDER = ("order", "created_at", "pk")
 FILE_FIELDS = ("layout", "separator", "with_metadata", "loose_text")
-BLOCK_FIELDS = ("label", "date", "origin", "is_locked", "first_index", "last_index", "prompt_version")
+BLOCK_FIELDS = ("label", "date", "origin", "is_locked", "first_index", "last_index", "prompt_version", "form")
 BLOCK_LINKS: dict[str, Any] = {"chat": Chat, "job": Job, "call": Call}
 MEMORY_FIELDS = (
     "text",
     "is_topic",
     "is_locked",
     "evidence",
+    "parents",
     "is_unverified",
     "unverified_names",
     "is_source_changed",
@@ -46,24 +51,28 @@ def format_of(file: MemoryFile) -> Format:
 
 def dump(file: MemoryFile) -> dict[str, Any]:
     """The whole state as JSON-ready data: two queries, no row objects, because every change of a file needs it."""
-    state: dict[str, Any] = {name: getattr(file, name) for name in FILE_FIELDS}
+    return {**{name: getattr(file, name) for name in FILE_FIELDS}, "blocks": dump_blocks(file)}
+
+
+def dump_blocks(file: MemoryFile, ids: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """The blocks in file order; only those with these ids when given."""
+    if ids is None:
+        return _dump_blocks(file, file.blocks.all(), Q())
+    found = []
+    for start in range(0, len(ids), AT_ONCE):
+        part = ids[start : start + AT_ONCE]
+        found += _dump_blocks(file, file.blocks.filter(pk__in=part), Q(block__in=part))
+    return found
+
+
+def _dump_blocks(file: MemoryFile, rows: QuerySet[MemoryBlock], of_these: Q) -> list[dict[str, Any]]:
     bullets: defaultdict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
-    memories = Memory.objects.for_user(file.owner).filter(block__file=file).order_by("order", "created_at")
+    memories = Memory.objects.for_user(file.owner).filter(of_these, block__file=file).order_by("order", "created_at")
     for row in memories.values("block_id", "id", "created_at", "duplicate_of_id", *MEMORY_FIELDS):
-        bullets[row.pop("block_id")].append(_plain(row, "duplicate_of"))
+        bullets[row.pop("block_id")].append(plain(row, "duplicate_of"))
     links = (f"{name}_id" for name in BLOCK_LINKS)
-    blocks = file.blocks.order_by(*ORDER).values("id", "created_at", *links, *BLOCK_FIELDS)
-    state["blocks"] = [{**_plain(row, *BLOCK_LINKS), "memories": bullets[row["id"]]} for row in blocks]
-    return state
-
-
-def extended(
-    before: dict[str, Any], file: MemoryFile, new: Iterable[tuple[MemoryBlock, list[Memory]]]
-) -> dict[str, Any]:
-    """The state `before` with blocks appended to it."""
-    state = {**before, **{name: getattr(file, name) for name in FILE_FIELDS}}
-    state["blocks"] = [*before["blocks"], *(_dump_block(block, memories) for block, memories in new)]
-    return state
+    blocks = rows.order_by(*ORDER).values("id", "created_at", *links, *BLOCK_FIELDS)
+    return [{**plain(row, *BLOCK_LINKS), "memories": bullets[row["id"]]} for row in blocks]
 
 
 def without_change(before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:
@@ -75,16 +84,8 @@ def without_change(before: dict[str, Any], after: dict[str, Any], now: dict[str,
     return {**before, "blocks": [*before["blocks"], *now["blocks"][count:]]}
 
 
-def _dump_block(block: MemoryBlock, memories: Iterable[Memory]) -> dict[str, Any]:
-    links = (f"{name}_id" for name in BLOCK_LINKS)
-    row = {name: getattr(block, name) for name in ("id", "created_at", *links, *BLOCK_FIELDS)}
-    names = ("id", "created_at", "duplicate_of_id", *MEMORY_FIELDS)
-    bullets = ({name: getattr(memory, name) for name in names} for memory in memories)
-    return {**_plain(row, *BLOCK_LINKS), "memories": [_plain(one, "duplicate_of") for one in bullets]}
-
-
-def _plain(row: dict[str, Any], *links: str) -> dict[str, Any]:
-    """A row's values as JSON has them."""
+def plain(row: dict[str, Any], *links: str) -> dict[str, Any]:
+    """A row's values as JSON has them; the columns of `links` go by the names of their relations."""
     plain = {**row, "id": str(row["id"]), "created_at": row["created_at"].isoformat()}
     for name in links:
         value = plain.pop(f"{name}_id")
@@ -106,20 +107,54 @@ def document_of(state: dict[str, Any]) -> Document:
 
 
 def text_of(state: dict[str, Any]) -> str:
-    """The file's text in that state."""
+    """The file's text in that state. A block that kept an earlier layout of the file is written in that one."""
     form = Format(state["layout"], state["separator"], state["with_metadata"])
-    return serialize(document_of(state), form)
+    own = {n: _own_form(one) for n, one in enumerate(one for one in state["blocks"] if one["memories"]) if one["form"]}
+    document = document_of(state)
+    return _mixed(document, form, own) if own else serialize(document, form)
 
 
-def load(file: MemoryFile, state: dict[str, Any]) -> None:
-    """Replace the file's rows by those of `state`, with their old ids. Call inside a transaction; saves nothing else
-    of the file than its layout fields. Links to rows that are gone become empty."""
+def _own_form(block: dict[str, Any]) -> Format:
+    form = block["form"]
+    return Format(form["layout"], form.get("separator", "\n\n"), bool(form.get("metadata")))
+
+
+def _mixed(document: Document, form: Format, own: dict[int, Format]) -> str:
+    """Between two blocks stands what the layout of the second one puts there."""
+    gaps = {loose.before: loose.text for loose in document.loose}
+    parts: list[str] = []
+    for number, block in enumerate(document.blocks):
+        its = own.get(number, form)
+        parts.append(gaps.get(number, its.between_blocks if number else ""))
+        parts.append(serialize_block(block, its))
+    return "".join([*parts, gaps.get(None, "")])
+
+
+def load(file: MemoryFile, state: dict[str, Any], before: dict[str, Any]) -> set[str]:
+    """Replace the file's rows by those of `state`, with their old ids; `before` is what they are now (`dump`).
+
+    Blocks that stay the same are left alone. Gives the ids of the others. Call inside a transaction; saves nothing else
+    of the file than its layout fields. Links to rows that are gone become empty.
+    """
     for name in FILE_FIELDS:
         setattr(file, name, state[name])
-    file.blocks.all().delete()
-    links = {name: _present(file, name, state["blocks"]) for name in BLOCK_LINKS}
+    present = {block["id"]: block for block in before["blocks"]}
+    wanted = {block["id"]: block for block in state["blocks"]}
+    gone = [one for one, block in present.items() if wanted.get(one) != block]
+    for start in range(0, len(gone), AT_ONCE):
+        file.blocks.filter(pk__in=gone[start : start + AT_ONCE]).delete()
+    anew = {one for one, block in wanted.items() if present.get(one) != block}
+    _create(file, state, anew)
+    _put_in_order(file, list(wanted))
+    return {*gone, *anew}
+
+
+def _create(file: MemoryFile, state: dict[str, Any], anew: set[str]) -> None:
+    """Make the rows of these blocks; creation times are automatic on insert, so they are put back afterwards."""
+    chosen = [(order, data) for order, data in enumerate(state["blocks"]) if data["id"] in anew]
+    links = {name: _present(file, name, [data for _order, data in chosen]) for name in BLOCK_LINKS}
     blocks, memories, births = [], [], {}
-    for order, data in enumerate(state["blocks"]):
+    for order, data in chosen:
         fields = {name: data[name] for name in BLOCK_FIELDS}
         fields |= {f"{name}_id": data[name] if data[name] in known else None for name, known in links.items()}
         blocks.append(MemoryBlock(pk=data["id"], file=file, order=order, **fields))
@@ -129,7 +164,21 @@ def load(file: MemoryFile, state: dict[str, Any]) -> None:
     MemoryBlock.objects.bulk_create(blocks, batch_size=200)
     Memory.objects.bulk_create(memories, batch_size=200)
     _restore_births(file, blocks, memories, births)
-    _relink_duplicates(file, state)
+    _relink_duplicates(file, state, {str(memory.pk) for memory in memories})
+
+
+def _put_in_order(file: MemoryFile, ids: list[str]) -> None:
+    """Give the blocks their places; rows that rise already are left alone."""
+    rows = {str(block.pk): block for block in file.blocks.order_by().only("pk", "order")}
+    orders = [rows[one].order for one in ids]
+    if all(low < high for low, high in pairwise(orders)):
+        return
+    moved = []
+    for place, one in enumerate(ids):
+        if rows[one].order != place:
+            rows[one].order = place
+            moved.append(rows[one])
+    MemoryBlock.objects.for_user(file.owner).bulk_update(moved, ["order"], batch_size=200)
 
 
 def _present(file: MemoryFile, name: str, blocks: list[dict[str, Any]]) -> set[str]:
@@ -145,7 +194,6 @@ def _memory_row(block_id: str, order: int, data: dict[str, Any]) -> Memory:
 def _restore_births(
     file: MemoryFile, blocks: list[MemoryBlock], memories: list[Memory], births: dict[str, str]
 ) -> None:
-    """Creation times are automatic on insert, so they are put back afterwards."""
     for block in blocks:
         block.created_at = datetime.fromisoformat(births[str(block.pk)])
     for memory in memories:
@@ -154,10 +202,11 @@ def _restore_births(
     Memory.objects.for_user(file.owner).bulk_update(memories, ["created_at"], batch_size=200)
 
 
-def _relink_duplicates(file: MemoryFile, state: dict[str, Any]) -> None:
+def _relink_duplicates(file: MemoryFile, state: dict[str, Any], anew: set[str]) -> None:
+    """Put back the links from and to rows that were made anew."""
     present = {one["id"] for data in state["blocks"] for one in data["memories"]}
     for data in state["blocks"]:
         for one in data["memories"]:
-            if one["duplicate_of"] in present:
+            if one["duplicate_of"] in present and anew & {one["id"], one["duplicate_of"]}:
                 rows = Memory.objects.for_user(file.owner).filter(pk=one["id"])
                 rows.update(duplicate_of_id=one["duplicate_of"])

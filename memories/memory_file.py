@@ -6,32 +6,41 @@ The version equals the number of the newest revision; revision 0 is the file as 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import uuid
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
-from memories import file_state
+from memories import file_state, revisions, trash_items
 from memories.blocks import sniff_format
 from memories.file_editor import Editor, NewMemory, NotInFile
 from memories.file_names import auto_file_name
-from memories.models import Memory, MemoryFile, Revision, RevisionText
+from memories.models import Memory, MemoryFile, Revision
+from memories.revisions import revision_state, revision_text
 from memories.takeover import take_over
 from sync.models import Character, Chat
 
 CHANGING = ("version", "layout", "separator", "with_metadata", "loose_text", "written_version")
 
-__all__ = ["Editor", "NewMemory", "NotInFile", "VersionConflict", "change", "file_for", "import_text", "render"]
+__all__ = [
+    "Editor",
+    "NewMemory",
+    "NotInFile",
+    "VersionConflict",
+    "change",
+    "file_for",
+    "import_text",
+    "render",
+    "revision_state",
+    "revision_text",
+]
 
 
 class VersionConflict(Exception):
@@ -72,12 +81,14 @@ def change(
     job: Job | None = None,
     expected_version: int | None = None,
     writes_back: bool = True,
+    batch: uuid.UUID | None = None,
 ) -> Iterator[Editor]:
     """Change the file inside one transaction and write one revision; nothing is written when nothing changed.
 
     `reason` is shown in the history. With `expected_version`, VersionConflict is raised when the file has moved on.
     Afterwards `file` holds the new version, and the Data Bank copy is brought up to date after the commit, unless the
-    caller makes many changes in a row and schedules that itself (`writes_back=False`).
+    caller makes many changes in a row and schedules that itself (`writes_back=False`). Revisions of several files with
+    the same `batch` are one action (memories/editing.py: undo_batch).
     """
     with _unchanged_on_error(file), transaction.atomic():
         _claim(file, expected_version)
@@ -86,7 +97,7 @@ def change(
         editor = Editor(file)
         yield editor
         if editor.is_changed:
-            _write_revision(editor, reason=reason, author=author, job=job)
+            _write_revision(editor, reason=reason, author=author, job=job, batch=batch)
         else:
             file.version -= 1
         _save(file, before)
@@ -104,7 +115,7 @@ def import_text(file: MemoryFile, text: str, *, reason: str, author: User | None
         _claim(file, None)
         before = _changing(file)
         latest = file.revisions.select_related("text").first()
-        if latest is not None and text in (revision_text(latest), render(file)):
+        if latest is not None and (_is_text(latest, text) or text == render(file)):
             file.version -= 1
             _save(file, before)
             return None
@@ -127,8 +138,8 @@ def restore(file: MemoryFile, revision: Revision, *, author: User | None, reason
         before = file_state.dump(file)
         if before == state:
             return None
-        file_state.load(file, state)
-        editor.touch(**_difference(before, state))
+        _load(editor, before, state)
+        trash_items.note_return(file, revision.number)
     made = file.revisions.get(number=file.version)
     made.restored = revision.number
     made.save(update_fields=["restored"])
@@ -143,20 +154,60 @@ def take_back(file: MemoryFile, number: int, *, author: User | None, reason: str
         state = file_state.without_change(pair[number - 1], pair[number], now) if len(pair) == 2 else None
         if state is None:
             raise ValueError(_("There were other changes since, so nothing was taken back. History has every version."))
-        file_state.load(file, state)
-        editor.touch(**_difference(now, state))
+        _load(editor, now, state)
+        trash_items.note_undone(file, number)
     return file.revisions.get(number=file.version)
 
 
-def revision_text(revision: Revision) -> str:
-    """The file's text at that revision."""
-    return _unpack(revision.text)
+def restore_block(file: MemoryFile, revision: Revision, block_id: str, *, author: User | None) -> Revision | None:
+    """Put one block back as it was at `revision`, next to its old neighbours; all others stay as they are now.
+
+    None when it is the same already. NotInFile when the revision has no such block.
+    """
+    then = revision_state(revision)["blocks"]
+    old = next((one for one in then if one["id"] == str(block_id)), None)
+    if old is None:
+        raise NotInFile(_("That version has no such block."))
+    reason = _("One block of revision %(number)s restored") % {"number": revision.number}
+    with change(file, reason=reason, author=author) as editor:
+        now = file_state.dump(file)
+        blocks = _with_block(now["blocks"], old, [one["id"] for one in then])
+        if blocks != now["blocks"]:
+            _load(editor, now, {**now, "blocks": blocks})
+    return file.revisions.get(number=file.version) if editor.is_changed else None
 
 
-def revision_state(revision: Revision) -> dict[str, Any]:
-    """The blocks and their provenance at that revision (memories/file_state.py)."""
-    state: dict[str, Any] = json.loads(_unpack(revision.state))
-    return state
+def insert_blocks(editor: Editor, blocks: Iterable[dict[str, Any]]) -> None:
+    """Bring back blocks that the file no longer has, each in front of the first that began after it."""
+    now = file_state.dump(editor.file)
+    present = {one["id"] for one in now["blocks"]} | {m["id"] for one in now["blocks"] for m in one["memories"]}
+    wanted = list(now["blocks"])
+    for block in blocks:
+        if block["id"] in present:
+            missing = [one for one in block["memories"] if one["id"] not in present]
+            at = next(n for n, one in enumerate(wanted) if one["id"] == block["id"])
+            wanted[at] = {**wanted[at], "memories": [*wanted[at]["memories"], *missing]}
+            continue
+        kept = {**block, "memories": [one for one in block["memories"] if one["id"] not in present]}
+        later = (n for n, one in enumerate(wanted) if one["created_at"] > block["created_at"])
+        wanted.insert(next(later, len(wanted)), kept)
+    wanted = [one for one in wanted if one["memories"]]
+    if wanted != now["blocks"]:
+        _load(editor, now, {**now, "blocks": wanted})
+
+
+def clear(file: MemoryFile, *, author: User, reason: str = "", kind: str = "file", title: str = "") -> Revision | None:
+    """Take all memories out of the file ("Clear all memories"): a revision, and an item in the trash.
+
+    Text that a person wrote around the blocks stays. None when there are no memories.
+    """
+    with change(file, reason=reason or _("All memories cleared"), author=author) as editor:
+        now = file_state.dump(file)
+        if now["blocks"]:
+            rest = [{"before": None, "text": "".join(one["text"] for one in now["loose_text"])}]
+            _load(editor, now, {**now, "blocks": [], "loose_text": rest if rest[0]["text"] else []})
+            trash_items.add_all(file, now, file.version, kind=kind, title=title or file.name)
+    return file.revisions.get(number=file.version) if editor.is_changed else None
 
 
 @contextmanager
@@ -207,12 +258,22 @@ def _ensure_revision_zero(file: MemoryFile) -> None:
 
 
 def _write_revision(
-    editor: Editor, *, reason: str, author: User | None = None, job: Job | None = None, text: str | None = None
+    editor: Editor,
+    *,
+    reason: str,
+    author: User | None = None,
+    job: Job | None = None,
+    text: str | None = None,
+    batch: uuid.UUID | None = None,
 ) -> Revision:
+    """The state as it is now; `text` is kept when it is not what the state renders to."""
     file = editor.file
-    state = _new_state(editor)
-    written = file_state.text_of(state) if text is None else text
-    text_id, state_id = _pack(file, written, json.dumps(state, ensure_ascii=False, sort_keys=True))
+    memories = Memory.objects.for_user(file.owner).filter(block__file=file).count()
+    latest = file.revisions.order_by().select_related("state").filter(number=file.version - 1).first()
+    is_known = latest is not None and latest.memories + editor.added - editor.removed == memories
+    before = revisions.manifest_of(latest) if latest is not None and is_known else None
+    state_id, blocks = revisions.store(file, before, editor.touched)
+    text_id = None if text is None or text == render(file) else revisions.pack(file, [text])[0]
     return Revision.objects.create(
         file=file,
         number=file.version,
@@ -221,48 +282,35 @@ def _write_revision(
         job=job,
         text_id=text_id,
         state_id=state_id,
-        memories=sum(len(block["memories"]) for block in state["blocks"]),
-        blocks=len(state["blocks"]),
+        memories=memories,
+        blocks=blocks,
         added=editor.added,
         removed=editor.removed,
+        batch=batch,
     )
 
 
-def _new_state(editor: Editor) -> dict[str, Any]:
-    """The state after the change; when blocks were only appended, it is the newest revision's and theirs."""
-    file = editor.file
-    if editor.only_appended:
-        before = file.revisions.order_by().filter(number=file.version - 1).values_list("memories", "state__data")
-        latest = before.first()
-        if latest is not None and latest[0] == editor.found:
-            return file_state.extended(json.loads(_text(latest[1])), file, editor.only_appended)
-    return file_state.dump(file)
+def _is_text(revision: Revision, text: str) -> bool:
+    """Whether the revision keeps this very text because it was found outside."""
+    return revision.text is not None and revision_text(revision) == text
 
 
-def _pack(file: MemoryFile, *texts: str) -> list[int]:
-    """The ids of these texts; equal text is stored once per person."""
-    data = [text.encode("utf-8", "surrogatepass") for text in texts]
-    digests = [hashlib.sha256(one).hexdigest() for one in data]
-    rows = [
-        RevisionText(owner_id=file.owner_id, digest=digest, data=zlib.compress(one, 1))
-        for digest, one in zip(digests, data, strict=True)
-    ]
-    try:
-        with transaction.atomic():
-            return [row.pk for row in RevisionText.objects.bulk_create(rows)]
-    except IntegrityError:  # one of them is there already
-        RevisionText.objects.bulk_create(rows, ignore_conflicts=True)
-    stored = RevisionText.objects.for_user(file.owner).filter(digest__in=digests)
-    ids = dict(stored.values_list("digest", "pk"))
-    return [ids[digest] for digest in digests]
+def _with_block(blocks: list[dict[str, Any]], old: dict[str, Any], order: list[str]) -> list[dict[str, Any]]:
+    """The blocks with `old` in place of its namesake, or behind the nearest of its former predecessors. Bullets of it
+    that live in another block now stay there."""
+    elsewhere = {m["id"] for one in blocks if one["id"] != old["id"] for m in one["memories"]}
+    back = {**old, "memories": [one for one in old["memories"] if one["id"] not in elsewhere]}
+    ids = [one["id"] for one in blocks]
+    if old["id"] in ids:
+        return [back if one["id"] == old["id"] else one for one in blocks]
+    former = reversed(order[: order.index(old["id"])])
+    at = next((ids.index(one) + 1 for one in former if one in ids), 0)
+    return [*blocks[:at], back, *blocks[at:]] if back["memories"] else blocks
 
 
-def _unpack(row: RevisionText) -> str:
-    return _text(row.data)
-
-
-def _text(data: bytes | memoryview) -> str:
-    return zlib.decompress(bytes(data)).decode("utf-8", "surrogatepass")
+def _load(editor: Editor, before: dict[str, Any], state: dict[str, Any]) -> None:
+    touched = file_state.load(editor.file, state, before)
+    editor.touch(touched, **_difference(before, state))
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:

@@ -170,8 +170,10 @@ def _is_unchanged(file: MemoryFile) -> bool:
 
 
 def _is_our_own(file: MemoryFile, digest: str) -> bool:
-    unwritten = file.revisions.filter(number__gt=file.written_version, text__digest=digest)
-    return unwritten.exists() or outbox.hash_of(memory_file.render(file)) == digest
+    if outbox.hash_of(memory_file.render(file)) == digest:
+        return True
+    unwritten = file.revisions.filter(number__gt=file.written_version).select_related("text", "state")
+    return any(outbox.hash_of(memory_file.revision_text(one)) == digest for one in unwritten.iterator())
 
 
 def _ask(attachment: Attachment, ours: str, theirs: str, digest: str) -> None:

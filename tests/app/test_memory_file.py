@@ -163,7 +163,7 @@ def test_equal_text_is_stored_once(file: MemoryFile) -> None:
     with change(file, reason="delete") as editor:
         editor.delete_memory(memory.pk)
     memory_file.restore(file, file.revisions.get(number=1), author=None, reason="back")
-    numbers = dict(file.revisions.values_list("number", "text_id"))
+    numbers = dict(file.revisions.values_list("number", "state_id"))
     assert numbers[1] == numbers[3] != numbers[2]
     assert RevisionText.objects.for_user(file.owner).filter(pk=numbers[1]).count() == 1
 

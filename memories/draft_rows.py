@@ -1,0 +1,158 @@
+"""Rows of a memory file as an edit in progress has them: the file's rows below, the edit's changes on top.
+
+Nothing is loaded but what is asked for; a file of 10,000 bullets costs its ids and orders at most.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
+
+from memories.draft_overlay import Fields, Overlay
+from memories.file_editor import NotInFile
+from memories.file_state import BLOCK_FIELDS, BLOCK_LINKS, MEMORY_FIELDS, plain
+from memories.models import Memory, MemoryFile
+
+AT_ONCE = 500
+Id = uuid.UUID | str
+Place = tuple[float, datetime, str]  # order, creation, id: how rows are sorted
+
+
+class DraftRows:
+    """The rows of `file` under `overlay`. Ids go out as text; UUIDs are taken too."""
+
+    def __init__(self, file: MemoryFile, overlay: Overlay) -> None:
+        self.file = file
+        self.overlay = overlay
+        self._base: dict[str, dict[str, Fields | None]] = {"block": {}, "memory": {}}
+
+    def memory(self, memory_id: Id) -> Fields:
+        """The fields of one bullet; NotInFile when it is not there."""
+        return self._one("memory", memory_id, _("This memory is no longer part of the file."))
+
+    def block(self, block_id: Id) -> Fields:
+        """The fields of one block; NotInFile when it is not there."""
+        return self._one("block", block_id, _("This block is no longer part of the file."))
+
+    def memories(self, ids: Iterable[Id]) -> dict[str, Fields]:
+        """Those of the bullets that are there, by id, in the order asked for."""
+        return self._many("memory", ids)
+
+    def blocks(self, ids: Iterable[Id]) -> dict[str, Fields]:
+        """Those of the blocks that are there, by id, in the order asked for."""
+        return self._many("block", ids)
+
+    def base(self, kind: str, ids: Iterable[Id]) -> dict[str, Fields]:
+        """Rows as the file has them, without the edit; those that it lacks are left out."""
+        wanted = [str(one) for one in ids]
+        self._load(kind, wanted)
+        return {one: row for one in wanted if (row := self._base[kind][one]) is not None}
+
+    def block_places(self) -> list[Place]:
+        """All blocks in file order."""
+        rows = self.file.blocks.order_by().values_list("order", "created_at", "pk")
+        return self._placed("block", {str(pk): (order, born, str(pk)) for order, born, pk in rows})
+
+    def bullet_places(self, block_id: Id) -> list[Place]:
+        """All bullets of a block in order, topic tags included."""
+        key = str(block_id)
+        present: dict[str, Place] = {}
+        change = self.overlay.blocks.get(key)
+        if change is None or not change.is_made:
+            rows = self._memories.filter(block=key).order_by().values_list("order", "created_at", "pk")
+            present = {str(pk): (order, born, str(pk)) for order, born, pk in rows}
+        changes = self.overlay.memories
+        coming = [one for one, change in changes.items() if one not in present and _is_in(change.after, key)]
+        for one, row in self.memories(coming).items():
+            present[one] = (row["order"], datetime.fromisoformat(row["created_at"]), one)
+        left = {one for one in present if one in changes and _leaves(changes[one].after, key)}
+        return self._placed("memory", {one: place for one, place in present.items() if one not in left})
+
+    def counts(self, found: QuerySet[Memory]) -> dict[str, int]:
+        """Bullets of the file among `found` by block, without those that the edit changes."""
+        rows = found.order_by().values_list("block").annotate(n=Count("pk"))
+        counts = {str(block): n for block, n in rows}
+        known = [one for one, change in self.overlay.memories.items() if not change.is_made]
+        for part in parts(known):
+            for block in found.filter(pk__in=part).order_by().values_list("block", flat=True):
+                counts[str(block)] -= 1
+        return counts
+
+    @property
+    def _memories(self) -> QuerySet[Memory]:
+        return Memory.objects.for_user(self.file.owner).filter(block__file=self.file)
+
+    def _one(self, kind: str, row_id: Id, problem: str) -> Fields:
+        found = self._many(kind, [row_id])
+        if not found:
+            raise NotInFile(problem)
+        return found[str(row_id)]
+
+    def _many(self, kind: str, ids: Iterable[Id]) -> dict[str, Fields]:
+        wanted = [str(one) for one in ids]
+        self._load(kind, wanted)
+        seen = ((one, self.overlay.seen(kind, one, self._base[kind][one])) for one in wanted)
+        return {one: row for one, row in seen if row is not None}
+
+    def _load(self, kind: str, ids: Sequence[str]) -> None:
+        """Fetch base rows that were not asked for before."""
+        base, changes = self._base[kind], self.overlay.rows[kind]
+        missing = []
+        for one in dict.fromkeys(ids):
+            if one in base:
+                continue
+            base[one] = None
+            if (one not in changes or not changes[one].is_made) and is_id(one):
+                missing.append(one)
+        for part in parts(missing):
+            for row in self._rows(kind, part):
+                base[row.pop("id")] = row
+
+    def _rows(self, kind: str, ids: Sequence[str]) -> Iterator[Fields]:
+        if kind == "block":
+            links = (f"{name}_id" for name in BLOCK_LINKS)
+            blocks = self.file.blocks.filter(pk__in=ids).values("id", "created_at", "order", *links, *BLOCK_FIELDS)
+            return (plain(row, *BLOCK_LINKS) for row in blocks)
+        names = ("id", "created_at", "order", "block_id", "duplicate_of_id", *MEMORY_FIELDS)
+        return (plain(row, "duplicate_of", "block") for row in self._memories.filter(pk__in=ids).values(*names))
+
+    def _placed(self, kind: str, present: dict[str, Place]) -> list[Place]:
+        """The places after the edit's changes of order, made and deleted rows, sorted."""
+        changes = self.overlay.rows[kind]
+        for one in [one for one in present if one in changes]:
+            after = changes[one].after
+            if after is None:
+                del present[one]
+            elif "order" in after:
+                present[one] = (after["order"], present[one][1], one)
+        if kind == "block":
+            made = ((one, change.after) for one, change in changes.items() if change.is_made and change.after)
+            present |= {one: (row["order"], datetime.fromisoformat(row["created_at"]), one) for one, row in made}
+        return sorted(present.values())
+
+
+def parts(ids: Sequence[str], size: int = AT_ONCE) -> Iterator[Sequence[str]]:
+    """The ids in portions that every database takes in one query."""
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be the id of a row."""
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_in(after: Fields | None, block_id: str) -> bool:
+    return after is not None and after.get("block") == block_id
+
+
+def _leaves(after: Fields | None, block_id: str) -> bool:
+    """Deleted, or put into another block."""
+    return after is None or after.get("block", block_id) != block_id

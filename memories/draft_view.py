@@ -1,0 +1,277 @@
+"""Reads of an edit in progress, for pages: the file's rows with the draft's changes on top.
+
+Lists are made from ids, orders and counts; bullets are loaded for the blocks that are shown and no others.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from django.db.models import QuerySet
+
+from memories.draft_overlay import Fields, Overlay, RowChange
+from memories.draft_rows import DraftRows, Id, parts
+from memories.models import Draft, Memory, MemoryFile
+from sync.models import Chat
+
+PLACE = {"order", "behind"}  # a row that only stands elsewhere does not count as reworded
+
+
+class RowFilters(Protocol):
+    """What a list can be filtered by (memories/memory_filters.py)."""
+
+    @property
+    def is_any(self) -> bool: ...
+
+    def apply(self, rows: QuerySet[Memory]) -> QuerySet[Memory]: ...
+
+    def holds(self, row: Any, block: Any, tag: str) -> bool: ...
+
+
+@dataclass(eq=False)
+class DraftMemory:
+    """One bullet as the draft has it, with the field names of Memory."""
+
+    id: uuid.UUID
+    block_id: uuid.UUID
+    order: float
+    text: str
+    is_topic: bool
+    is_locked: bool
+    evidence: list[dict[str, Any]]
+    parents: list[str]
+    is_unverified: bool
+    unverified_names: list[str]
+    duplicate_of_id: uuid.UUID | None
+    is_source_changed: bool
+    created_at: datetime
+    is_new: bool
+    is_changed: bool
+    _view: DraftView = field(repr=False)
+
+    @property
+    def pk(self) -> uuid.UUID:
+        return self.id
+
+    @property
+    def block(self) -> DraftBlock:
+        return self._view.block(self.block_id)
+
+
+@dataclass(eq=False)
+class DraftBlock:
+    """One block as the draft has it, with the field names of MemoryBlock; `memories` are its bullets in order."""
+
+    id: uuid.UUID
+    order: float
+    label: str
+    date: str
+    origin: str
+    is_locked: bool
+    chat_id: uuid.UUID | None
+    first_index: int | None
+    last_index: int | None
+    job_id: uuid.UUID | None
+    call_id: uuid.UUID | None
+    prompt_version: str
+    form: dict[str, Any] | None
+    created_at: datetime
+    is_new: bool
+    is_changed: bool
+    _view: DraftView = field(repr=False)
+
+    @property
+    def pk(self) -> uuid.UUID:
+        return self.id
+
+    @property
+    def file(self) -> MemoryFile:
+        return self._view.file
+
+    @property
+    def chat(self) -> Chat | None:
+        """The chat that it came from, while that is there."""
+        return self._view.chat(self.chat_id)
+
+    @property
+    def memories(self) -> list[DraftMemory]:
+        """All bullets, topic tags included. A block of thousands is read with DraftView.bullets instead."""
+        return self._view.memories_of(self.id)
+
+
+class DraftView:
+    """The draft as a person sees it. `changes` counts the steps in force. Ids are taken as UUID or text."""
+
+    def __init__(self, draft: Draft, overlay: Overlay) -> None:
+        self.draft = draft
+        self.file = draft.file
+        self.changes = draft.pointer
+        self.overlay = overlay
+        self.rows = DraftRows(self.file, overlay)
+        self._blocks: dict[str, DraftBlock] = {}
+        self._bullets: dict[str, list[DraftMemory]] = {}
+        self._chats: dict[uuid.UUID, Chat] | None = None
+
+    def memory(self, memory_id: Id) -> DraftMemory:
+        """One bullet; NotInFile when it is not there (any more)."""
+        return self._memory(str(memory_id), self.rows.memory(memory_id))
+
+    def memories(self, ids: Iterable[Id]) -> list[DraftMemory]:
+        """Those of the bullets that are there, in the order asked for."""
+        return [self._memory(one, row) for one, row in self.rows.memories(ids).items()]
+
+    def block(self, block_id: Id) -> DraftBlock:
+        """One block; NotInFile when it is not there (any more)."""
+        key = str(block_id)
+        if key not in self._blocks:
+            self._blocks[key] = self._block(key, self.rows.block(block_id))
+        return self._blocks[key]
+
+    def blocks(self, ids: Iterable[Id]) -> list[DraftBlock]:
+        """Those of the blocks that are there, in the order asked for; their bullets are read in one go when needed."""
+        wanted = [str(one) for one in ids]
+        for key, row in self.rows.blocks([one for one in wanted if one not in self._blocks]).items():
+            self._blocks[key] = self._block(key, row)
+        return [self._blocks[one] for one in wanted if one in self._blocks]
+
+    def memories_of(self, block_id: Id) -> list[DraftMemory]:
+        """The bullets of a block in order; those of all blocks held so far are read together."""
+        key = str(block_id)
+        if key not in self._bullets:
+            self._read_bullets([one for one in {*self._blocks, key} if one not in self._bullets])
+        return self._bullets[key]
+
+    def bullets(self, block_id: Id, start: int = 0, stop: int | None = None) -> list[DraftMemory]:
+        """Bullets number `start` to `stop` of a block, topic tags not counted: for blocks of any size."""
+        ids = [place[2] for place in self.rows.bullet_places(block_id)]
+        tags = self._tags(block_id)
+        return self.memories([one for one in ids if one not in tags][start:stop])
+
+    def topic(self, block_id: Id) -> DraftMemory | None:
+        """The topic tag of a block, without its other bullets."""
+        tags = self._tags(block_id)
+        ids = [place[2] for place in self.rows.bullet_places(block_id) if place[2] in tags] if tags else []
+        return next(iter(self.memories(ids[:1])), None)
+
+    def block_ids(self) -> list[uuid.UUID]:
+        """All blocks in file order, oldest first."""
+        return [uuid.UUID(place[2]) for place in self.rows.block_places()]
+
+    def listing(self, filters: RowFilters | None = None, *, newest: bool = True) -> list[tuple[uuid.UUID, int]]:
+        """(block, bullets shown, topic tags not counted), newest first or in story order; with filters only blocks
+        that show any."""
+        wanted = filters if filters is not None and filters.is_any else None
+        counts = self._counts(wanted)
+        places = self.rows.block_places()
+        order = reversed(places) if newest else places
+        ids = (place[2] for place in order)
+        return [(uuid.UUID(one), counts.get(one, 0)) for one in ids if wanted is None or counts.get(one, 0) > 0]
+
+    def chat(self, chat_id: uuid.UUID | None) -> Chat | None:
+        """A chat of one of the blocks held."""
+        if chat_id is None:
+            return None
+        if self._chats is None or chat_id not in self._chats:
+            ids = {one.chat_id for one in self._blocks.values() if one.chat_id} | {chat_id}
+            self._chats = Chat.objects.for_user(self.draft.owner).in_bulk(ids)
+        return self._chats.get(chat_id)
+
+    def _counts(self, filters: RowFilters | None) -> dict[str, int]:
+        facts = self._base.filter(is_topic=False)
+        counts: defaultdict[str, int] = defaultdict(int)
+        counts |= self.rows.counts(filters.apply(facts) if filters else facts)
+        touched = self.memories(self.overlay.memories)
+        whole = self._to_count_anew() if filters else set()
+        for row in touched:
+            if not row.is_topic and str(row.block_id) not in whole and self._holds(filters, row):
+                counts[str(row.block_id)] += 1
+        self.blocks(whole)
+        for one in whole:
+            counts[one] = sum(not row.is_topic and self._holds(filters, row) for row in self.memories_of(one))
+        return counts
+
+    def _holds(self, filters: RowFilters | None, row: DraftMemory) -> bool:
+        if filters is None:
+            return True
+        topic = self.topic(row.block_id)
+        return filters.holds(row, row.block, topic.text if topic else "")
+
+    def _to_count_anew(self) -> set[str]:
+        """Blocks whose every bullet may match otherwise than in the file: changed themselves, or their topic tag."""
+        found = {one for one, change in self.overlay.blocks.items() if _is_reworded(change)}
+        for one, change in self.overlay.memories.items():
+            for side in (change.before, change.after):
+                if side is not None and side.get("is_topic"):
+                    found |= {str(row["block"]) for row in self.rows.memories([one]).values()}
+                    found |= {side["block"]} if "block" in side else set()
+        return {str(one) for one in self.rows.blocks(found)}
+
+    def _tags(self, block_id: Id) -> set[str]:
+        """Ids of the topic tags of a block."""
+        key = str(block_id)
+        change = self.overlay.blocks.get(key)
+        found: set[str] = set()
+        if change is None or not change.is_made:
+            base = self._base.filter(block=key, is_topic=True).order_by().values_list("pk", flat=True)
+            found = {str(pk) for pk in base}
+        touched = self.rows.memories(self.overlay.memories)
+        found -= set(self.overlay.memories)
+        return found | {one for one, row in touched.items() if row["is_topic"] and row["block"] == key}
+
+    @property
+    def _base(self) -> QuerySet[Memory]:
+        return Memory.objects.for_user(self.draft.owner).filter(block__file=self.file)
+
+    def _read_bullets(self, keys: list[str]) -> None:
+        """The bullets of several blocks in a few queries."""
+        found: dict[str, list[DraftMemory]] = {one: [] for one in keys}
+        ids = [str(pk) for part in parts(keys) for pk in self._ids_in(part)]
+        touched = list(self.overlay.memories)
+        for one, row in self.rows.memories(dict.fromkeys([*ids, *touched])).items():
+            if row["block"] in found:
+                found[row["block"]].append(self._memory(one, row))
+        for key, rows in found.items():
+            self._bullets[key] = sorted(rows, key=lambda row: (row.order, row.created_at, str(row.id)))
+
+    def _ids_in(self, block_ids: Iterable[str]) -> Iterable[uuid.UUID]:
+        return self._base.filter(block__in=list(block_ids)).order_by().values_list("pk", flat=True)
+
+    def _memory(self, key: str, row: Fields) -> DraftMemory:
+        fields = {name: value for name, value in row.items() if name not in ("block", "duplicate_of", "behind")}
+        return DraftMemory(
+            **{**fields, "created_at": datetime.fromisoformat(row["created_at"])},
+            id=uuid.UUID(key),
+            block_id=uuid.UUID(row["block"]),
+            duplicate_of_id=_uuid(row["duplicate_of"]),
+            **_marks(self.overlay.memories.get(key)),
+            _view=self,
+        )
+
+    def _block(self, key: str, row: Fields) -> DraftBlock:
+        links = ("chat", "job", "call")
+        fields = {name: value for name, value in row.items() if name not in (*links, "behind")}
+        return DraftBlock(
+            **{**fields, "created_at": datetime.fromisoformat(row["created_at"])},
+            id=uuid.UUID(key),
+            **{f"{name}_id": _uuid(row[name]) for name in links},
+            **_marks(self.overlay.blocks.get(key)),
+            _view=self,
+        )
+
+
+def _marks(change: RowChange | None) -> dict[str, bool]:
+    is_new = change is not None and change.is_made
+    return {"is_new": is_new, "is_changed": not is_new and change is not None and _is_reworded(change)}
+
+
+def _is_reworded(change: RowChange) -> bool:
+    return change.before is None or change.after is None or bool(set(change.after) - PLACE)
+
+
+def _uuid(text: str | None) -> uuid.UUID | None:
+    return None if text is None else uuid.UUID(text)
