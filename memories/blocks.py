@@ -7,19 +7,20 @@ Reading here loses nothing: text outside blocks, and blocks that cannot be read,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
-# A block ends at its own closing tag: an unclosed opening tag in front of it never swallows it.
-BLOCK = re.compile(r"<memory\b([^>]{0,4000})>((?:(?!<memory\b)[\s\S])*?)</memory\s*>", re.IGNORECASE)
+OPENING = re.compile(r"<memory\b([^>]{0,4000})>", re.IGNORECASE)
+NEXT_TAG = re.compile(r"<(?:(/)memory\s*>|memory\b)", re.IGNORECASE)
 ATTRIBUTE = re.compile(r'\b(chat|date)\s*=\s*"([^"]*)"', re.IGNORECASE)
 PREFIXED = re.compile(r"\[.*?\] - (.*)")
 ANY_BULLET = re.compile(r"(?:[-*•‣◦▪–—]|\d{1,3}[.)])\s+(.*)")
 TOPIC = re.compile(r"\[[^\[\]]+\s[—–-]\s[^\[\]]+\]")
 LINE_BREAKS = re.compile(r"[ \t]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
 UNSAFE = re.compile(r"[\x00\ud800-\udfff]")
+ODD = "\x00\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what `clean_bullet` takes out, besides "\n" and lone surrogates
 TAG_START = re.compile(r"<(?=\s*/?\s*memory\b)", re.IGNORECASE)
 UNKNOWN = "unknown"
 
@@ -69,6 +70,20 @@ class Document:
 BLOCK_FORMAT = Format()
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A block in a text: where it stands, its attributes, what is between its tags.
+
+    `is_plain`: the whole text holds nothing that `clean_bullet` would change, tags apart.
+    """
+
+    start: int
+    end: int
+    attributes: str
+    body: str
+    is_plain: bool
+
+
 def escape_attr(text: str) -> str:
     """`text` for a double-quoted attribute."""
     return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
@@ -76,6 +91,8 @@ def escape_attr(text: str) -> str:
 
 def unescape_attr(text: str) -> str:
     """The reverse of `escape_attr`; the ampersand comes last, so nothing is decoded twice."""
+    if "&" not in text:
+        return text
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
 
 
@@ -105,9 +122,25 @@ def is_topic(bullet: str) -> bool:
     return TOPIC.fullmatch(bullet.strip()) is not None
 
 
+def _find_blocks(text: str) -> Iterator[_Found]:
+    """A block ends at its own closing tag: an unclosed opening tag in front of it never swallows it."""
+    is_plain = not any(char in text for char in ODD) and UNSAFE.search(text) is None
+    opening = OPENING.search(text)
+    while opening is not None:
+        following = NEXT_TAG.search(text, opening.end())
+        if following is None:
+            return
+        if following[1]:
+            body = text[opening.end() : following.start()]
+            yield _Found(opening.start(), following.end(), opening[1], body, is_plain)
+            opening = OPENING.search(text, following.end())
+        else:
+            opening = OPENING.search(text, following.start())
+
+
 def parse_memories(text: str | None) -> list[Block]:
     """The blocks as SillyTavern's extension reads them: dash bullets only, everything else ignored."""
-    found = (_read_block(match, tolerant=False) for match in BLOCK.finditer(text or ""))
+    found = (_read_block(one, tolerant=False) for one in _find_blocks(text or ""))
     return [block for block in found if block.bullets]
 
 
@@ -120,15 +153,15 @@ def parse(text: str | None, form: Format = BLOCK_FORMAT) -> Document:
     blocks: list[Block] = []
     loose: list[Loose] = []
     start = 0
-    for match in BLOCK.finditer(text):
-        block = _read_block(match, tolerant=True)
+    for found in _find_blocks(text):
+        block = _read_block(found, tolerant=True)
         if not block.bullets:
             continue
-        gap = text[start : match.start()]
+        gap = text[start : found.start]
         if not _is_layout(gap, form):
             loose.append(Loose(len(blocks), clean_loose(gap)))
         blocks.append(block)
-        start = match.end()
+        start = found.end
     if not _is_layout(text[start:], form):
         loose.append(Loose(None, clean_loose(text[start:])))
     return Document(tuple(blocks), tuple(loose))
@@ -138,13 +171,25 @@ def _is_layout(gap: str, form: Format) -> bool:
     return not gap.strip("\ufeff \t\r\n\x00") or gap.strip() == form.between_blocks.strip()
 
 
-def _read_block(match: re.Match[str], *, tolerant: bool) -> Block:
-    attributes = {name.lower(): unescape_attr(value) for name, value in ATTRIBUTE.findall(match[1])}
+def _read_block(found: _Found, *, tolerant: bool) -> Block:
+    attributes = {name.lower(): unescape_attr(value) for name, value in ATTRIBUTE.findall(found.attributes)}
     label = clean_label(attributes.get("chat", ""))
     date = clean_bullet(attributes.get("date", ""))[:40].strip()
+    if found.is_plain and (bullets := _read_plain(found.body)) is not None:
+        return Block(label, date, bullets)
     prefix = f"[{date} | {label}] - "
     read = _read_tolerant if tolerant else _read_strict
-    return Block(label, date, tuple(read(match[2], prefix)))
+    return Block(label, date, tuple(read(found.body, prefix)))
+
+
+def _read_plain(body: str) -> tuple[str, ...] | None:
+    """The bullets of a block as we write it, line by line a dash: what most blocks are. None for any other."""
+    if not body.startswith("\n- ") or not body.endswith("\n"):
+        return None
+    pieces = body[3:-1].split("\n- ")
+    if body.count("\n") != len(pieces) + 1 or ("<" in body and TAG_START.search(body)):
+        return None
+    return tuple(bullet for piece in pieces if (bullet := piece.strip()))
 
 
 def _dash_bullet(line: str, prefix: str) -> str | None:
@@ -210,11 +255,11 @@ def serialize_memories(blocks: Iterable[Block], form: Format = BLOCK_FORMAT) -> 
 
 def sniff_format(text: str) -> Format:
     """The layout of a file as found: its separator, blank lines between bullets, metadata prefixes."""
-    matches = [match for match in BLOCK.finditer(text) if _read_block(match, tolerant=True).bullets]
-    lines = [line.strip() for match in matches for line in match[2].strip().split("\n")]
+    matches = [one for one in _find_blocks(text) if _read_block(one, tolerant=True).bullets]
+    lines = [line.strip() for one in matches for line in one.body.strip().split("\n")]
     written = [line for line in lines if line]
     metadata = bool(written) and all(PREFIXED.fullmatch(line) for line in written)
-    gaps = {text[a.end() : b.start()] for a, b in pairwise(matches)}
+    gaps = {text[a.end : b.start] for a, b in pairwise(matches)}
     separator = next(iter(gaps)) if len(gaps) == 1 and len(matches) > 2 else ""
     if separator.strip() and len(separator) <= 80:
         return Format("custom", separator, metadata)

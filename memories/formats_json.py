@@ -67,12 +67,15 @@ def lorebook_of(value: Any) -> list[Mapping[str, Any]] | None:
     for place in (value, value.get("character_book"), value.get("data"), _inside(value.get("data"))):
         entries = place.get("entries") if isinstance(place, dict) else None
         rows = list(entries.values()) if isinstance(entries, dict) else entries
-        is_book = isinstance(rows, list) and rows and all(isinstance(one, dict) for one in rows)
-        if is_book and any({"key", "keys", "keywords"} & {str(name).lower() for name in one} for one in rows):
-            return list(rows)
+        if isinstance(rows, list) and rows and all(isinstance(one, dict) for one in rows) and _has_keys(rows):
+            return rows
     if value.get("type") == "risu" and isinstance(value.get("data"), list):
         return [one for one in value["data"] if isinstance(one, dict)]
     return None
+
+
+def _has_keys(rows: list[Mapping[str, Any]]) -> bool:
+    return any({"key", "keys", "keywords"} & {str(name).lower() for name in one} for one in rows)
 
 
 def _inside(value: Any) -> Any:

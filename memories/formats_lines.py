@@ -66,13 +66,13 @@ def sentences(text: str) -> list[str]:
 
 def _cut(piece: str) -> list[str]:
     """What has no end is cut between two words."""
-    parts = []
-    while len(piece) > LONGEST:
-        at = piece.rfind(" ", LONGEST // 2, LONGEST)
-        at = LONGEST if at < 0 else at
-        parts.append(piece[:at])
-        piece = piece[at:].lstrip()
-    return [*parts, piece] if piece else parts
+    parts, start = [], 0
+    while len(piece) - start > LONGEST:
+        at = piece.rfind(" ", start + LONGEST // 2, start + LONGEST)
+        at = start + LONGEST if at < 0 else at
+        parts.append(piece[start:at])
+        start = at + 1 if piece[at] == " " else at
+    return [*parts, piece[start:]] if start < len(piece) else parts
 
 
 def sentences_of_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[str, tuple[int, ...]]]:

@@ -19,7 +19,7 @@ SHORT_LEAD = 80  # characters of "Family:" above a list
 Lines = list[tuple[int, str]]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Heading:
     level: int
     text: str
@@ -29,7 +29,7 @@ class _Heading:
     is_needed: bool = False  # something stands under it or under a heading below it
 
 
-@dataclass
+@dataclass(slots=True)
 class _Lead:
     """A line that ends in a colon and says what the list below it is about."""
 
@@ -39,7 +39,7 @@ class _Lead:
     is_used: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Outline:
     """Reads lines into sections. `label` is for what stands under no heading.
 

@@ -89,7 +89,7 @@ class Reading:
         return [section.block for section in self.sections]
 
 
-@dataclass
+@dataclass(slots=True)
 class OpenSection:
     """A section while lines are still being added to it."""
 
