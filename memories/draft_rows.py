@@ -63,7 +63,7 @@ class DraftRows:
         present: dict[str, Place] = {}
         change = self.overlay.blocks.get(key)
         if change is None or not change.is_made:
-            rows = self._memories.filter(block=key).order_by().values_list("order", "created_at", "pk")
+            rows = self._memories.filter(block=uuid.UUID(key)).order_by().values_list("order", "created_at", "pk")
             present = {str(pk): (order, born, str(pk)) for order, born, pk in rows}
         changes = self.overlay.memories
         coming = [one for one, change in changes.items() if one not in present and _is_in(change.after, key)]

@@ -58,6 +58,19 @@ def merge_of(draft: Draft) -> Merge:
     return Merge([sides.shown(one, draft.choices.get(one, "")) for one in sides.conflicts]) if sides else Merge()
 
 
+def saved_notes(draft: Draft) -> list[str]:
+    """What a person should know about a draft that was saved."""
+    since = 0 if draft.revision is None else draft.revision - 1 - draft.base_version
+    if since < 1:
+        return []
+    words = ngettext(
+        "One change that was made to the file meanwhile was kept too.",
+        "%(n)d changes that were made to the file meanwhile were kept too.",
+        since,
+    )
+    return [words % {"n": since}]
+
+
 def _close(draft: Draft) -> None:
     """Compare-and-set, so that two tabs save once. Rolled back with everything else when the saving fails."""
     rows = Draft.objects.for_user(draft.owner).filter(pk=draft.pk, state=Draft.State.OPEN)

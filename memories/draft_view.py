@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 
 from memories.draft_overlay import Fields, Overlay, RowChange
 from memories.draft_rows import DraftRows, Id, parts
+from memories.file_state import BLOCK_LINKS
 from memories.models import Draft, Memory, MemoryFile
 from sync.models import Chat
 
@@ -217,7 +218,7 @@ class DraftView:
         change = self.overlay.blocks.get(key)
         found: set[str] = set()
         if change is None or not change.is_made:
-            base = self._base.filter(block=key, is_topic=True).order_by().values_list("pk", flat=True)
+            base = self._base.filter(block=uuid.UUID(key), is_topic=True).order_by().values_list("pk", flat=True)
             found = {str(pk) for pk in base}
         touched = self.rows.memories(self.overlay.memories)
         found -= set(self.overlay.memories)
@@ -243,30 +244,19 @@ class DraftView:
 
     def _memory(self, key: str, row: Fields) -> DraftMemory:
         fields = {name: value for name, value in row.items() if name not in ("block", "duplicate_of", "behind")}
-        return DraftMemory(
-            **{**fields, "created_at": datetime.fromisoformat(row["created_at"])},
-            id=uuid.UUID(key),
-            block_id=uuid.UUID(row["block"]),
-            duplicate_of_id=_uuid(row["duplicate_of"]),
-            **_marks(self.overlay.memories.get(key)),
-            _view=self,
-        )
+        fields |= {"block_id": uuid.UUID(row["block"]), "duplicate_of_id": _uuid(row["duplicate_of"])}
+        return DraftMemory(**self._common(key, row, fields, self.overlay.memories.get(key)))
 
     def _block(self, key: str, row: Fields) -> DraftBlock:
-        links = ("chat", "job", "call")
-        fields = {name: value for name, value in row.items() if name not in (*links, "behind")}
-        return DraftBlock(
-            **{**fields, "created_at": datetime.fromisoformat(row["created_at"])},
-            id=uuid.UUID(key),
-            **{f"{name}_id": _uuid(row[name]) for name in links},
-            **_marks(self.overlay.blocks.get(key)),
-            _view=self,
-        )
+        fields = {name: value for name, value in row.items() if name not in (*BLOCK_LINKS, "behind")}
+        fields |= {f"{name}_id": _uuid(row[name]) for name in BLOCK_LINKS}
+        return DraftBlock(**self._common(key, row, fields, self.overlay.blocks.get(key)))
 
-
-def _marks(change: RowChange | None) -> dict[str, bool]:
-    is_new = change is not None and change.is_made
-    return {"is_new": is_new, "is_changed": not is_new and change is not None and _is_reworded(change)}
+    def _common(self, key: str, row: Fields, fields: Fields, change: RowChange | None) -> Fields:
+        is_new = change is not None and change.is_made
+        marks = {"is_new": is_new, "is_changed": not is_new and change is not None and _is_reworded(change)}
+        born = datetime.fromisoformat(row["created_at"])
+        return {**fields, **marks, "id": uuid.UUID(key), "created_at": born, "_view": self}
 
 
 def _is_reworded(change: RowChange) -> bool:

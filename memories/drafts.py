@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories.draft_editor import DraftEditor
 from memories.draft_overlay import Change, Overlay, collide, fold
-from memories.draft_saving import merge_of, save
+from memories.draft_saving import merge_of, save, saved_notes
 from memories.draft_view import DraftView
 from memories.merge import Merge, MergeNeeded
 from memories.models import Draft, DraftStep, MemoryFile
@@ -35,6 +35,7 @@ __all__ = [
     "redo",
     "resume",
     "save",
+    "saved_notes",
     "start",
     "step",
     "undo",

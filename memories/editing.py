@@ -10,11 +10,12 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from memories import memory_file
+from memories import file_state, memory_file, trash_items
 from memories.blocks import is_topic, timestamp
 from memories.file_editor import Editor
 from memories.local_time import local_now
@@ -25,6 +26,7 @@ from sync.models import Character
 def edit_memory(user: User, memory: Memory, text: str, *, expected_version: int | None = None) -> Revision | None:
     """Change the words of one memory."""
     with _change(user, memory.block.file, _("Memory edited"), expected_version) as editor:
+        _check_unlocked(memory.block, memory)
         editor.set_text(memory.pk, text)
     return _made(editor)
 
@@ -41,7 +43,11 @@ def add_memory(
 def delete_memory(user: User, memory: Memory, *, expected_version: int | None = None) -> Revision | None:
     """Delete one memory; its block goes when it becomes empty."""
     with _change(user, memory.block.file, _("Memory deleted"), expected_version) as editor:
+        _check_unlocked(memory.block, memory)
+        lost = file_state.dump_blocks(memory.block.file, [str(memory.block_id)])
         editor.delete_memory(memory.pk)
+        if not editor.file.blocks.filter(pk=memory.block_id).exists():
+            trash_items.add_blocks(editor.file, lost, editor.file.version)
     return _made(editor)
 
 
@@ -67,6 +73,7 @@ def add_block(
 def edit_block(user: User, block: MemoryBlock, label: str, *, expected_version: int | None = None) -> Revision | None:
     """Change the label of a block."""
     with _change(user, block.file, _("Block renamed"), expected_version) as editor:
+        _check_unlocked(block)
         editor.set_block(block.pk, label=label)
     return _made(editor)
 
@@ -74,7 +81,10 @@ def edit_block(user: User, block: MemoryBlock, label: str, *, expected_version: 
 def delete_block(user: User, block: MemoryBlock, *, expected_version: int | None = None) -> Revision | None:
     """Delete a block with all its memories."""
     with _change(user, block.file, _("Block deleted"), expected_version) as editor:
+        _check_unlocked(block, all_of_it=True)
+        lost = file_state.dump_blocks(block.file, [str(block.pk)])
         editor.delete_block(block.pk)
+        trash_items.add_blocks(block.file, lost, block.file.version)
     return _made(editor)
 
 
@@ -142,6 +152,34 @@ def undo_last(user: User, file: MemoryFile) -> Revision | None:
         return None
     reason = _("Undone: back to revision %(number)s") % {"number": target.number}
     return memory_file.restore(file, target, author=user, reason=reason)
+
+
+def undo_batch(user: User, batch: uuid.UUID) -> list[Revision]:
+    """Take back what one action did in several files: all of them in one go, or none.
+
+    ValueError names the file that was changed in other ways since.
+    """
+    rows = Revision.objects.for_user(user).filter(batch=batch).select_related("file__owner").order_by("file", "number")
+    made = []
+    with transaction.atomic():
+        for revision in rows:
+            file = revision.file
+            try:
+                undone = undo(user, file, revision.number)
+            except ValueError as problem:
+                sentence = _("%(name)s was changed since, so nothing was taken back. History has every version.")
+                raise ValueError(sentence % {"name": file.name}) from problem
+            made += [undone] if undone else []
+    return made
+
+
+def _check_unlocked(block: MemoryBlock, memory: Memory | None = None, *, all_of_it: bool = False) -> None:
+    """ValueError when the words are locked, whatever the row in hand says; `all_of_it` = no bullet may be locked."""
+    if MemoryBlock.objects.for_user(block.file.owner).filter(pk=block.pk, is_locked=True).exists():
+        raise ValueError(_("This block is locked. Unlock it first."))
+    bullets = Memory.objects.for_user(block.file.owner).filter(block=block.pk, is_locked=True)
+    if (memory or all_of_it) and (bullets.filter(pk=memory.pk) if memory else bullets).exists():
+        raise ValueError(_("A locked memory keeps its words. Unlock it first."))
 
 
 @contextmanager

@@ -64,10 +64,10 @@ def merge_block(block_id: str, base: Block | None, mine: Block | None, theirs: B
     """The three sides as lines; the label is one when it differs."""
     sides = [one for one in (base, mine, theirs) if one]
     heads = {(one["label"], one["date"]) for one in sides}
-    lines = [_lines(one, with_head=len(heads) > 1) for one in (base, mine, theirs)]
+    before, ours, now = (_lines(one, with_head=len(heads) > 1) for one in (base, mine, theirs))
     topics = [text for one in (mine, theirs, base) if one for text in _texts(one) if is_topic(text)]
     title = topics[0].strip("[]") if topics else next(one["label"] for one in (mine, theirs, base) if one)
-    return MergeBlock(block_id, title, *lines, choice)
+    return MergeBlock(block_id, title, before, ours, now, choice)
 
 
 def added_lines(base: Block | None, mine: Block | None, theirs: Block | None) -> list[Block]:
