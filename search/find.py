@@ -55,7 +55,7 @@ def find(
     user: User,
     text: str,
     *,
-    kinds_wanted: Sequence[str] = (),
+    wanted: Sequence[str] = (),
     character: UUID | None = None,
     chat: UUID | None = None,
     since: date | None = None,
@@ -68,9 +68,9 @@ def find(
     query = parse(text)
     if query.is_empty or not engines.has_full_text() or not engines.is_there():
         return []
-    wanted = [name for name in kinds if not kinds_wanted or name in kinds_wanted]
+    names = [name for name in kinds if not wanted or name in wanted]
     narrowed = scope_of(user, character, chat, since, until)
-    return [_find_one(user, query, name, narrowed, since, until) for name in wanted]
+    return [_find_one(user, query, name, narrowed, since, until) for name in names]
 
 
 def size_of(user: User) -> int:

@@ -4,7 +4,8 @@ at every row. They are short, so two ids may share one: the rows that are found 
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from calendar import monthrange
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 
@@ -25,8 +26,8 @@ def of_chat(chat: UUID) -> str:
 
 
 def of_time(day: date | datetime) -> str:
-    """The scope words of a moment (in UTC): its year and its month."""
-    return f"t{day.year:04} t{day.year:04}{day.month:02}"
+    """The scope words of a moment (in UTC): its year, its month, its day."""
+    return f"t{day:%Y} t{day:%Y%m} t{day:%Y%m%d}"
 
 
 def container_scope(owner: UUID, kind: str, character: UUID | None, chat: UUID | None) -> str:
@@ -40,15 +41,17 @@ def container_scope(owner: UUID, kind: str, character: UUID | None, chat: UUID |
 
 
 def between(since: date, until: date) -> list[str]:
-    """Words for the time from the month of `since` to the month of `until`: whole years, and months at both ends."""
-    return [
-        word
-        for year in range(since.year, until.year + 1)
-        for word in _of_year(year, since.month if year == since.year else 1, until.month if year == until.year else 12)
-    ]
-
-
-def _of_year(year: int, first: int, last: int) -> list[str]:
-    if (first, last) == (1, 12):
-        return [f"t{year:04}"]
-    return [f"t{year:04}{month:02}" for month in range(first, last + 1)]
+    """Words for the time from `since` to `until`, both inclusive: whole years, whole months, and days at both ends."""
+    found, day = [], since
+    while day <= until:
+        month_end = day.replace(day=monthrange(day.year, day.month)[1])
+        if day == day.replace(month=1, day=1) and day.replace(month=12, day=31) <= until:
+            found.append(f"t{day:%Y}")
+            day = day.replace(month=12, day=31)
+        elif day.day == 1 and month_end <= until:
+            found.append(f"t{day:%Y%m}")
+            day = month_end
+        else:
+            found.append(f"t{day:%Y%m%d}")
+        day += timedelta(days=1)
+    return found

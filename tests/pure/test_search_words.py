@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import date, timedelta
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from search.query import Query, Term, for_fts5, for_postgresql, parse
 from search.rank import score
+from search.scope import between, of_time
 from search.snippets import snippet, spans
 from search.tokens import LONGEST_WORD, fold, index_text, tokens, words
 
@@ -197,3 +199,17 @@ def test_rows_that_say_it_more_and_shorter_come_first() -> None:
     query = parse("lantern oath ")
     rows = ["lantern oath", "oath of the lantern", "the lantern " + "x " * 80 + " oath"]
     assert sorted(rows, key=lambda row: -score(query, index_text(row))) == rows
+
+
+def test_a_time_is_whole_years_and_months_with_days_at_both_ends() -> None:
+    assert between(date(2024, 12, 30), date(2026, 3, 2)) == [
+        "t20241230", "t20241231", "t2025", "t202601", "t202602", "t20260301", "t20260302",
+    ]  # fmt: skip
+    assert between(date(2026, 3, 2), date(2026, 3, 1)) == []
+
+
+@given(st.dates(date(1990, 1, 1), date(2190, 1, 1)), st.integers(0, 3000), st.integers(-40, 3040))
+def test_a_time_holds_exactly_its_days(since: date, length: int, at: int) -> None:
+    day = since + timedelta(days=at)
+    inside = set(of_time(day).split()) & set(between(since, since + timedelta(days=length)))
+    assert bool(inside) == (0 <= at <= length)
