@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from memories.blocks import BLOCK, clean_bullet, is_topic, unescape_attr
+from memories.blocks import clean_bullet, is_topic, parse_memories, unescape_attr
 
 OPENING = re.compile(r"<memory\b([^>]*)>", re.IGNORECASE)
 LABEL = re.compile(r'\bchat="([^"]*)"', re.IGNORECASE)
@@ -48,7 +48,7 @@ def sides(ours: str, theirs: str) -> tuple[list[Line], list[Line]]:
 
 def _lines(text: str) -> list[Line]:
     """The lines that say something; without blocks the text stays as it is."""
-    has_blocks = BLOCK.search(text) is not None
+    has_blocks = bool(parse_memories(text))
     found = (_line(line.strip()) if has_blocks else Line("loose", line.strip()) for line in text.splitlines())
     return [line for line in found if line.text]
 
