@@ -138,6 +138,11 @@ def _find_blocks(text: str) -> Iterator[_Found]:
             opening = OPENING.search(text, following.start())
 
 
+def block_spans(text: str) -> list[tuple[int, int]]:
+    """Where the blocks of a file stand: (first character, behind the last)."""
+    return [(found.start, found.end) for found in _find_blocks(text)]
+
+
 def parse_memories(text: str | None) -> list[Block]:
     """The blocks as SillyTavern's extension reads them: dash bullets only, everything else ignored."""
     found = (_read_block(one, tolerant=False) for one in _find_blocks(text or ""))
