@@ -1,7 +1,11 @@
-"""Layout of a memory file."""
+"""Layouts of memory files."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from memories.views import layouts
+
+urlpatterns: list[URLPattern] = [
+    path("characters/<uuid:character_id>/layout/", layouts.page, name="layout"),
+]
