@@ -19,10 +19,11 @@ def _tell_the_people_pages() -> None:
 
 
 def _carry_news_from_sillytavern() -> None:
-    """Memory files that were edited outside, and files whose Data Bank copy is behind after a pass."""
-    from memories import outside_text, watermark, write_back
+    """Memory files edited outside, files whose Data Bank copy is behind, memories whose message changed."""
+    from memories import outside_text, source_changes, watermark, write_back
     from sync import events
 
     events.databank_text_found.connect(outside_text.hear)
     events.pass_finished.connect(write_back.sweep)
     events.chats_changed.connect(watermark.settle)
+    events.chats_changed.connect(source_changes.hear)

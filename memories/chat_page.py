@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from accounts.models import User
 from memories.markup import chat_html
 from memories.models import Memory, Watermark
+from memories.quote_mark import mark_quote
 from sync.models import Chat, Message
 
 WINDOW = 100
@@ -23,10 +25,12 @@ class Line:
     is_read: bool
     is_last_read: bool = False
     memories: list[Memory] = field(default_factory=list)
+    quote: str | None = None  # a passage to mark; "" marks the message as a whole
 
     @property
     def html(self) -> SafeString:
-        return mark_safe(chat_html(self.message.text))  # noqa: S308  cleaned by an allow-list in markup.py
+        safe = chat_html(self.message.text)  # cleaned by an allow-list in markup.py
+        return mark_safe(mark_quote(safe, self.quote) if self.quote else safe)  # noqa: S308
 
 
 @dataclass
@@ -47,14 +51,18 @@ def watermark_of(user: User, chat: Chat) -> Watermark | None:
     return rows.first() if chat.character_id else None
 
 
-def window(user: User, chat: Chat, at: int | None, read_to: int) -> Window:
-    """The page of messages that holds number `at`; without a number, where the unread part begins."""
+def window(user: User, chat: Chat, at: int | None, read_to: int, quotes: Mapping[str, str] | None = None) -> Window:
+    """The page of messages that holds number `at`; without a number, where the unread part begins.
+
+    `quotes` names passages to mark, by the identity of their message.
+    """
     total = chat.message_count
     start = _start(min(read_to + 1, total - 1) if at is None else at, total)
     rows = list(
         Message.objects.for_user(user).filter(chat=chat, index__gte=start, index__lt=start + WINDOW).order_by("index")
     )
-    lines = [Line(row, row.index <= read_to) for row in rows]
+    marked = quotes or {}
+    lines = [Line(row, row.index <= read_to, quote=marked.get(row.identity)) for row in rows]
     _mark_last_read(lines)
     _attach_memories(user, chat, lines)
     last = rows[-1].index if rows else start

@@ -29,7 +29,7 @@ class Bullet:
 
     id: str
     text: str
-    age: tuple[str, int]
+    age: tuple[str, float, float]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,23 @@ class Index:
         for cue in superseding.BY_SUBJECT & reading.cues.keys():
             if reading.subject:
                 self._subjects[cue, reading.subject].append(bullet.id)
+
+    def discard(self, bullet_id: str) -> None:
+        """Take a bullet out, for example before it is put in with other words."""
+        bullet = self.bullets.pop(bullet_id, None)
+        if bullet is None:
+            return
+        reading = superseding.read(bullet.text)
+        self._same[self._plain.pop(bullet_id)].remove(bullet_id)
+        for stem in reading.topics:
+            self._with[stem].remove(bullet_id)
+        for cue in superseding.BY_SUBJECT & reading.cues.keys():
+            if reading.subject:
+                self._subjects[cue, reading.subject].remove(bullet_id)
+
+    def similar(self, bullet_id: str, most: int = 5) -> list[str]:
+        """Ids of the bullets that share most with this one, best first."""
+        return self._near(self.bullets[bullet_id])[:most]
 
     def weight(self, stem: str) -> float:
         """How telling a stem is: 1 when nobody else has it, 0 when all have it or it names one of the people."""

@@ -184,7 +184,9 @@ def supersedes(older: str, newer: str, weight: Weight) -> Finding | None:
     """Whether `newer` may end what `older` says. `weight` tells how telling a stem is, 0 (everywhere) to 1"
     " (rare)."""
     a, b = read(older), read(newer)
-    shared = {stem: weight(stem) for stem in a.topics.keys() & b.topics.keys()}
+    # Whom both tell of does not say what they tell.
+    names = set(_stems(a.subject)) if a.subject == b.subject else set()
+    shared = {stem: weight(stem) for stem in (a.topics.keys() & b.topics.keys()) - names}
     found = [Finding(_score(rule, a, b, shared), rule.reason) for rule in RULES]
     found.append(Finding(_contradiction(a, b, shared, weight), "contradiction"))
     best = max(found, key=lambda one: one.score)

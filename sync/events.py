@@ -43,6 +43,15 @@ class DatabankText:
 
 
 @dataclass(frozen=True)
+class ChatForgotten:
+    """A person had the text of this chat erased: whoever keeps any of it erases it too."""
+
+    tavern_id: UUID
+    chat_id: UUID
+    owner_id: int | UUID
+
+
+@dataclass(frozen=True)
 class PassFinished:
     """A pass over a tavern ended; `changed` when it found anything new."""
 
@@ -53,4 +62,5 @@ class PassFinished:
 chats_changed: Event[ChatsChanged] = Event("chats_changed")
 character_changed: Event[CharacterChanged] = Event("character_changed")
 databank_text_found: Event[DatabankText] = Event("databank_text_found")
+chat_forgotten: Event[ChatForgotten] = Event("chat_forgotten")
 pass_finished: Event[PassFinished] = Event("pass_finished")

@@ -27,6 +27,7 @@ from sync.tavern.settings_file import AttachmentEntry, read_attachments
 KEPT = "The messages read before are kept."
 LIVING_LAST = F("gone_at").desc(nulls_last=True)  # so that they win over gone ones of the same name
 FOLDERS = ("chats", "group chats")
+MIRRORED = [f.name for f in Chat._meta.concrete_fields if f.name not in {"id", "tavern", "created_at", "forgotten_at"}]
 ORPHAN = Problem("no-owner", "No character and no group has this chat.", "It was left out until its owner appears.")
 
 
@@ -125,6 +126,10 @@ def _mirror_one(one: Pass, row: Chat | None, owner: Character | Group | None, pa
         one.issues.put(path, [ORPHAN])
         one.done(path)
         return
+    if row is not None and _is_forgotten(row):
+        _follow(row, owner, path)
+        one.done(path)
+        return
     try:
         file = one.folder.open(path)
     except (OSError, PathRefused) as error:
@@ -154,6 +159,17 @@ def _mirror_one(one: Pass, row: Chat | None, owner: Character | Group | None, pa
     news.read.append((row.pk, path, seen))
 
 
+def _is_forgotten(row: Chat) -> bool:
+    """Asked afresh: a person may forget a chat while a pass is on its way."""
+    return Chat.objects.filter(pk=row.pk, forgotten_at__isnull=False).exists()
+
+
+def _follow(row: Chat, owner: Character | Group, path: str) -> None:
+    """A forgotten chat is not opened; only its name and place are kept right."""
+    if _place(row, owner, path):
+        row.save(update_fields=["path", "name", "gone_at", "character", "group", "updated_at"])
+
+
 def _place(row: Chat, owner: Character | Group, path: str) -> bool:
     """Put the chat where its file is; True when it is new, renamed or back again."""
     name = path.rpartition("/")[2].removesuffix(".jsonl")
@@ -170,7 +186,7 @@ def _save(row: Chat, reader: ChatReader) -> None:
     row.integrity = header.integrity or row.integrity
     row.parent_name = header.main_chat
     row.chat_lorebook = header.lorebook
-    row.save()
+    _write(row)
 
 
 def _finish(row: Chat, reader: ChatReader, written: Written) -> None:
@@ -182,7 +198,18 @@ def _finish(row: Chat, reader: ChatReader, written: Written) -> None:
         row.content_hash = written.digest
         made = parse_date(reader.header.create_date) or date_in_name(row.name)
         row.first_at, row.last_at = written.first_at or made, written.last_at or made
-    row.save()
+    _write(row)
+    if written.rows and _is_forgotten(row):  # forgotten while it was read
+        row.messages.all().delete()
+        Chat.objects.filter(pk=row.pk).update(message_count=0, content_hash="")
+
+
+def _write(row: Chat) -> None:
+    """Store the row, but never what a person decided meanwhile."""
+    if row._state.adding:
+        row.save()
+    else:
+        row.save(update_fields=MIRRORED)
 
 
 def _mark_gone(one: Pass, rows: list[Chat], lost: set[str]) -> None:

@@ -16,6 +16,7 @@ from accounts.access import PersonRequest, owned
 from memories import watermark
 from memories.character_frame import character_frame
 from memories.chat_page import hidden_count, tree, watermark_of, window
+from memories.evidence_page import quotes_to_mark
 from memories.extraction import start_extraction
 from memories.models import Memory, MemoryBlock
 from memories.page_queries import price_of
@@ -66,7 +67,8 @@ def page(request: PersonRequest, chat_id: UUID) -> HttpResponse:
     mark = watermark_of(request.user, chat)
     read_to = mark.index if mark else -1
     at = request.GET.get("at", "").strip().lstrip("#")
-    shown = window(request.user, chat, int(at) if at.isdecimal() and len(at) < 9 else None, read_to)
+    quotes = _quotes(request, chat)
+    shown = window(request.user, chat, int(at) if at.isdecimal() and len(at) < 9 else None, read_to, quotes)
     parts = unread_by_chat(request.user, chat.character) if chat.character else {}
     unread = parts.get(chat.pk, Unread())
     context = {
@@ -83,6 +85,15 @@ def page(request: PersonRequest, chat_id: UUID) -> HttpResponse:
         "interval": extraction_settings(request.user).interval,
     }
     return render(request, "memories/chat.html", context)
+
+
+def _quotes(request: PersonRequest, chat: Chat) -> dict[str, str]:
+    """The passages that the memory named by `mark` came from."""
+    try:
+        memory = UUID(request.GET.get("mark", ""))
+    except ValueError:
+        return {}
+    return quotes_to_mark(request.user, memory, chat.pk)
 
 
 @require_POST

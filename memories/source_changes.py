@@ -1,0 +1,99 @@
+"""Memories whose message was edited, swiped away or deleted since they were made: `Memory.is_source_changed`.
+
+Evidence keeps the digest of each message's text; it is compared with the mirror's rows whenever a chat changes. A
+message that comes back clears the mark. What a person said about it ("still right") is kept in the evidence itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.ownership import unscoped
+from memories import memory_file
+from memories.models import Memory, MemoryFile, Revision
+from sync.events import ChatsChanged
+from sync.models import Message
+
+BATCH = 500
+FIELDS = ("pk", "evidence", "is_source_changed", "parents")
+Looked = tuple[UUID, Any, bool, Any]
+ACCEPTED = "accepted"  # of an evidence item: a person knows that its message is gone
+
+
+def hear(news: ChatsChanged) -> None:
+    """Messages of these chats changed: look at the memories that came from them."""
+    with unscoped("memories of chats that changed"):
+        for chat in news.chat_ids:
+            rows = Memory.objects.filter(block__chat=chat).exclude(evidence=[])
+            _check(chat, list(rows.values_list(*FIELDS)))
+
+
+def check_memories(file: MemoryFile, ids: Iterable[str]) -> None:
+    """Look at these memories of one file, for example after a restore."""
+    rows = Memory.objects.for_user(file.owner).filter(block__file=file, block__chat__isnull=False)
+    wanted = set(ids)
+    by_chat: dict[UUID, list[Looked]] = {}
+    for chat, *row in rows.values_list("block__chat", *FIELDS):
+        if str(row[0]) in wanted and row[1]:
+            by_chat.setdefault(chat, []).append((row[0], row[1], row[2], row[3]))
+    with unscoped("memories that were written anew"):
+        for chat, found in by_chat.items():
+            _check(chat, found)
+
+
+def still_right(user: User, memory: Memory) -> Revision | None:
+    """The memory holds although its source changed: from now on it is compared with what the source says today."""
+    file = memory.block.file
+    contents = _contents(memory.block.chat_id, memory.evidence) if memory.block.chat_id else {}
+    with memory_file.change(file, reason=_("Checked: still right"), author=user) as editor:
+        row = editor.memory(memory.pk)
+        row.evidence = [_accepted(item, contents) for item in row.evidence]
+        row.is_source_changed = False
+        row.save(update_fields=["evidence", "is_source_changed"])
+        editor.touch()
+    return file.revisions.filter(number=file.version).first()
+
+
+def _accepted(item: dict[str, Any], contents: dict[str, str]) -> dict[str, Any]:
+    now = contents.get(str(item.get("identity", "")))
+    return {**item, ACCEPTED: True} if now is None else {**item, "content": now}
+
+
+def _check(chat: UUID, rows: list[Looked]) -> None:
+    contents = _contents(chat, [item for _pk, evidence, _flag, _parents in rows for item in evidence])
+    for wanted in (True, False):
+        ids = [
+            pk
+            for pk, evidence, flag, parents in rows
+            if flag != wanted and _is_changed(evidence, contents, is_merged=bool(parents)) == wanted
+        ]
+        for start in range(0, len(ids), BATCH):
+            Memory.objects.filter(pk__in=ids[start : start + BATCH]).update(is_source_changed=wanted)
+
+
+def _contents(chat: UUID | None, evidence: list[Any]) -> dict[str, str]:
+    """The digests of these messages as they are now, by identity."""
+    wanted = sorted({str(item.get("identity", "")) for item in evidence if isinstance(item, dict)})
+    found: dict[str, str] = {}
+    with unscoped("the sources of memories"):
+        for start in range(0, len(wanted), BATCH):
+            rows = Message.objects.filter(chat=chat, identity__in=wanted[start : start + BATCH])
+            found |= dict(rows.values_list("identity", "content"))
+    return found
+
+
+def _is_changed(evidence: Any, contents: dict[str, str], *, is_merged: bool) -> bool:
+    """An item without a digest (older, or its text was erased) says nothing about changes of the text. What was merged
+    may come from several chats, so a message that is not in this one was not deleted."""
+    for item in (one for one in evidence if isinstance(one, dict) and one.get("content")):
+        now = contents.get(str(item.get("identity", "")))
+        if now is None and (is_merged or item.get(ACCEPTED)):
+            continue
+        if now != item["content"]:
+            return True
+    return False
