@@ -15,6 +15,7 @@ from django.db.models.functions import Substr
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.ownership import unscoped
 from search import engines, scope
 from search.models import SearchContainer, SearchEntry
 from search.query import Query, parse
@@ -110,23 +111,24 @@ def _find_one(
     user: User, query: Query, kind: str, narrowed: list[list[str]], since: date | None, until: date | None
 ) -> Found:
     ids = engines.newest(query, [[scope.of_kind(kind)], *narrowed], MOST + 1)
-    rows = SearchEntry.objects.for_user(user).filter(pk__in=ids[:MOST], container__kind=kind)
+    # Entries by their ids alone: with their owner in the same question SQLite would walk through all that is hers.
+    entries = SearchEntry.objects.filter(pk__in=ids[:MOST]).annotate(start=Substr("words", 1, READ))
     if since:
-        rows = rows.filter(at__gte=_midnight(_shifted(since, 0)))
+        entries = entries.filter(at__gte=_midnight(since))
     if until:
-        rows = rows.filter(at__lt=_midnight(_shifted(until, 1)))
-    hits = [_hit(kind, query, values) for values in rows.annotate(start=Substr("words", 1, READ)).values_list(*COLUMNS)]
+        entries = entries.filter(at__lt=_midnight(_shifted(until, 1)))
+    with unscoped("entries are compared with their owner's containers below"):
+        rows = list(entries.values_list("key", "container", "at", "start"))
+    containers = SearchContainer.objects.for_user(user).filter(kind=kind).in_bulk({row[1] for row in rows})
+    hits = [_hit(query, containers[row[1]], *row) for row in rows if row[1] in containers]
     hits.sort(key=lambda hit: (round(hit.score, 1), hit.at.timestamp() if hit.at else 0.0), reverse=True)
     return Found(kind, hits, len(ids) > MOST)
 
 
-COLUMNS = ("key", "container__key", "container__character", "container__chat", "at", "start")
-
-
-def _hit(kind: str, query: Query, values: tuple[str, str, UUID | None, UUID | None, datetime | None, str]) -> Hit:
-    key, container, character, chat, at, start = values
-    return Hit(kind, key, container, character, chat, at, score(query, start))
+def _hit(query: Query, of: SearchContainer, key: str, _container: int, at: datetime | None, start: str) -> Hit:
+    return Hit(of.kind, key, of.key, of.character, of.chat, at, score(query, start))
 
 
 def _midnight(day: date) -> datetime:
+    day = _shifted(day, 0)
     return timezone.make_aware(datetime(day.year, day.month, day.day))

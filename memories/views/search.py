@@ -15,7 +15,7 @@ from accounts.models import User
 from memories.memory_list import Filters, block_ids, pages_of
 from memories.models import Memory, MemoryBlock
 from memories.search_page import LOADERS, read_filters, results_of
-from search.engines import has_full_text
+from search import engines
 from search.find import MOST, behind, size_of
 from search.registry import kinds
 
@@ -32,7 +32,7 @@ def page(request: PersonRequest) -> HttpResponse:
         "size": size_of(request.user),
         "behind": behind(request.user),
         "places": [(kind.name, kind.title) for kind in kinds.values() if kind.name in LOADERS],
-        "can_search": has_full_text(),
+        "can_search": engines.has_full_text(),
         "most": MOST,
     }
     is_part = request.htmx.target == "found"

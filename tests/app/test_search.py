@@ -266,7 +266,6 @@ def test_without_fts5_search_says_so_and_the_rest_goes_on(
     alice: User, alice_client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "has_full_text", lambda: False)
-    monkeypatch.setattr("memories.views.search.has_full_text", lambda: False)
     make_world(alice)
     from search.checks import full_text_index_is_there
 
