@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memories.consolidation_plan import Item, Measure, answer_room, in_blocks, room
 from memories.extraction_prompt import Prompt, marker
 from memories.prompts import frame
-from memories.templating import substitute
+from memories.templating import pieces, substitute
 
 SYSTEM = (
     "You keep the long-term memory of a role-play character in order. You merge notes without losing facts and without "
@@ -69,7 +69,7 @@ def build(*, character: str, strategy: Strategy, items: Sequence[Item], seed: st
         "memories": material(items),
     }
     values["mark"] = marker(seed, "\n".join(values.values()))
-    return Prompt(SYSTEM, substitute(frame().text, values), strategy.version, _examples())
+    return Prompt(SYSTEM, tuple(pieces(frame().text, values)), strategy.version, _examples())
 
 
 def _examples() -> frozenset[str]:

@@ -1,0 +1,341 @@
+"""Consolidation: many memories become fewer, under a person's eyes (spec/charmemory §5.1).
+
+choose ──▶ start ──▶ job (memories/consolidation_run.py) ──▶ review: a draft and a report ──▶ apply: one revision
+Nothing starts by itself and nothing is applied unseen. What the result does not account for is named, can be put back
+word for word, and keeps a consolidation from being applied until a person has decided about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from jobs.enqueue import enqueue, request_cancel
+from jobs.enqueue import retry as retry_job
+from jobs.models import Job
+from jobs.registry import JobKind
+from memories import consolidation_result, consolidation_run, drafts
+from memories.consolidation_parts import FAILED, WAITING
+from memories.consolidation_plan import Item
+from memories.consolidation_reads import compare, estimate, items_of, stack, undecided, view_of
+from memories.drafts import DraftEditor
+from memories.file_editor import NewMemory
+from memories.models import Memory, MemoryFile, Proposal, Revision
+from memories.own_prompts import NoSuchPrompt, text_in_force
+from memories.prompt_words import SHORT
+from providers.models import Connection
+from providers.queries import default_connection
+
+STRATEGIES = ("consolidation_conservative", "consolidation_balanced", "consolidation_aggressive")
+USUAL = "consolidation_balanced"
+FEWEST = 2  # memories that can be put together
+
+__all__ = [
+    "STRATEGIES",
+    "apply",
+    "compare",
+    "discard",
+    "estimate",
+    "let_go",
+    "put_back",
+    "rerun",
+    "resume",
+    "settle",
+    "stack",
+    "start_consolidation",
+    "stop",
+    "undecided",
+]
+
+
+def start_consolidation(
+    user: User,
+    file: MemoryFile,
+    *,
+    block_ids: Iterable[object],
+    strategy: str = USUAL,
+    connection: Connection | None = None,
+    previous: Proposal | None = None,
+) -> Proposal:
+    """Queue the consolidation of these blocks; locked blocks and bullets among them stay out.
+
+    `strategy` is a prompt's name (one of STRATEGIES, or "consolidation:<id>" of one's own). `previous` is the run that
+    this one is laid upon. ValueError with a finished sentence when there is nothing to do or nobody to do it.
+    """
+    connection = connection or default_connection(user)
+    if connection is None:
+        raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was changed."))
+    items = items_of(user, file, block_ids)
+    if len(items) < FEWEST:
+        raise ValueError(_("Choose at least two memories that are not locked; there is nothing to put together yet."))
+    proposal = _proposal(user, file, items, strategy, connection, previous)
+    with transaction.atomic():
+        proposal.save(force_insert=True)
+        proposal.job = _enqueue(user, proposal)
+        proposal.save(update_fields=["job"])
+    return proposal
+
+
+def rerun(user: User, proposal: Proposal, *, strategy: str = "", connection: Connection | None = None) -> Proposal:
+    """Consolidate the same blocks once more, as they are now; the earlier result stays on the stack below."""
+    return start_consolidation(
+        user,
+        proposal.file,
+        block_ids=proposal.params["blocks"],
+        strategy=strategy or proposal.params["strategy"],
+        connection=connection or proposal.connection,
+        previous=proposal,
+    )
+
+
+def stop(proposal: Proposal) -> None:
+    """End the work on it; the parts that were answered are kept and `resume` goes on behind them."""
+    if proposal.job is not None and proposal.job.is_active:
+        request_cancel(proposal.job)
+    settle(proposal)
+
+
+def resume(user: User, proposal: Proposal) -> Proposal:
+    """Go on with a consolidation that stopped or failed; what was answered is not asked again.
+
+    ValueError when it is not one of these.
+    """
+    settle(proposal)
+    if proposal.state not in (Proposal.State.STOPPED, Proposal.State.FAILED):
+        raise ValueError(_("This consolidation has not stopped."))
+    proposal.parts.filter(state=FAILED).update(state=WAITING, attempts=0)
+    consolidation_run.set_state(proposal, Proposal.State.PLANNED)
+    if proposal.job is None or not retry_job(proposal.job):
+        proposal.job = _enqueue(user, proposal)
+        proposal.save(update_fields=["job"])
+    return proposal
+
+
+def settle(proposal: Proposal) -> Proposal:
+    """Bring the state in line with a job that was stopped or failed without another turn of its own."""
+    job = proposal.job
+    if job is None or proposal.state not in (Proposal.State.PLANNED, Proposal.State.RUNNING):
+        return proposal
+    job.refresh_from_db()
+    ended = {Job.State.CANCELLED: Proposal.State.STOPPED, Job.State.FAILED: Proposal.State.FAILED}
+    if job.state in ended:
+        consolidation_run.set_state(proposal, ended[Job.State(job.state)])
+    return proposal
+
+
+def put_back(proposal: Proposal, source_ids: Iterable[object]) -> list[str]:
+    """Put these memories back into the result, word for word, each in a block with its own label and date; one step.
+
+    Gives the ids that they have in the draft. Those that stand in it already are passed over.
+    """
+    draft = _draft(proposal)
+    sources = proposal.report["sources"]
+    present = set(view_of(proposal).rows.memories(_put_back_ids(sources)))
+    wanted = [one for one in map(str, source_ids) if one in sources and not _stands(sources[one], present)]
+    if not wanted:
+        return []
+    label = ngettext("Put back “%(text)s”", "Put back %(n)d memories", len(wanted))
+    with drafts.step(draft, label % {"n": len(wanted), "text": sources[wanted[0]]["text"][:60]}) as editor:
+        made = _add_back(editor, proposal, wanted)
+    _note(proposal, {one: {"fate": "put_back", "into": [made[one]]} for one in wanted}, new=made)
+    return list(made.values())
+
+
+def let_go(proposal: Proposal, source_ids: Iterable[object]) -> None:
+    """The person has seen that these memories are not accounted for, and lets them go."""
+    _draft(proposal)
+    open_ones = set(undecided(proposal))
+    wanted = [one for one in map(str, source_ids) if one in open_ones]
+    _note(proposal, {one: {"fate": "let_go", "into": []} for one in wanted})
+
+
+def apply(user: User, proposal: Proposal, *, lose: bool = False) -> Revision:
+    """Make the result the file's, as one revision. With `lose`, what is not accounted for goes.
+
+    ValueError while memories are neither accounted for nor decided about, or when there is nothing to apply;
+    drafts.MergeNeeded when the same blocks were changed in the file meanwhile.
+    """
+    draft = _draft(proposal)
+    missing = undecided(proposal)
+    if missing and not lose:
+        text = ngettext(
+            "%(n)d memory is not accounted for. Put it back or let it go first; nothing was changed.",
+            "%(n)d memories are not accounted for. Put them back or let them go first; nothing was changed.",
+            len(missing),
+        )
+        raise ValueError(text % {"n": len(missing)})
+    if missing:
+        let_go(proposal, missing)
+    revision = drafts.save(draft, reason=_reason(proposal))
+    if revision is None:
+        raise ValueError(_("There is nothing to apply: the result leaves the memories as they are."))
+    _rows(user, proposal).filter(state=Proposal.State.READY).update(state=Proposal.State.APPLIED)
+    proposal.state = Proposal.State.APPLIED
+    for other in stack(proposal):
+        if other.pk != proposal.pk:
+            discard(other)
+    return revision
+
+
+def _reason(proposal: Proposal) -> str:
+    after = len(view_of(proposal).rows.memories(proposal.report["new"]))
+    return consolidation_result.reason(proposal.report["result"]["before"], after)
+
+
+def discard(proposal: Proposal) -> None:
+    """Put a result aside; the memories stay as they are. One that is still being made stops."""
+    if proposal.job is not None and proposal.job.is_active:
+        request_cancel(proposal.job)
+    ended = (Proposal.State.APPLIED, Proposal.State.DISCARDED)
+    if _rows(proposal.owner, proposal).exclude(state__in=ended).update(state=Proposal.State.DISCARDED):
+        proposal.state = Proposal.State.DISCARDED
+        if proposal.draft is not None:
+            drafts.leave(proposal.draft)
+
+
+def _proposal(
+    user: User,
+    file: MemoryFile,
+    items: Sequence[Item],
+    strategy: str,
+    connection: Connection,
+    previous: Proposal | None,
+) -> Proposal:
+    try:
+        prompt = text_in_force(user, strategy, file.character)
+    except NoSuchPrompt as unknown:
+        raise ValueError(str(unknown)) from unknown
+    params = {
+        "strategy": strategy,
+        "title": prompt.override.title if prompt.override and prompt.override.title else str(SHORT.get(strategy, "")),
+        "prompt": prompt.text,
+        "blocks": list(dict.fromkeys(item.block for item in items)),
+        "sources": [vars(item) for item in items],
+    }
+    return Proposal(
+        owner=user,
+        file=file,
+        kind=Proposal.Kind.CONSOLIDATION,
+        base_version=file.version,
+        params=params,
+        connection=connection,
+        model=connection.model,
+        prompt_version=prompt.version,
+        previous=previous,
+    )
+
+
+def _enqueue(user: User, proposal: Proposal) -> Job:
+    character = proposal.file.character
+    job, _new = enqueue(
+        user,
+        consolidation_run.KIND,
+        key=f"{consolidation_run.KIND}:{proposal.pk}",
+        subject=f"character:{character.pk}",
+        label=_("Consolidate %(name)s") % {"name": character.name},
+        params={"proposal": str(proposal.pk)},
+    )
+    return job
+
+
+def _draft(proposal: Proposal) -> drafts.Draft:
+    """The draft of a result that waits for a person; ValueError when there is none."""
+    proposal.refresh_from_db(fields=["state", "report", "draft"])
+    if proposal.state != Proposal.State.READY or proposal.draft is None:
+        raise ValueError(_("This consolidation is not waiting for a review."))
+    draft = proposal.draft
+    draft.file, draft.owner = proposal.file, proposal.owner
+    return draft
+
+
+def _rows(user: User, proposal: Proposal) -> Any:
+    return Proposal.objects.for_user(user).filter(pk=proposal.pk)
+
+
+def _put_back_ids(sources: dict[str, Any]) -> list[str]:
+    return [into for one in sources.values() if one["fate"] == "put_back" for into in one["into"]]
+
+
+def _stands(source: dict[str, Any], present: set[str]) -> bool:
+    return source["fate"] == "put_back" and any(one in present for one in source["into"])
+
+
+def _add_back(editor: DraftEditor, proposal: Proposal, wanted: Sequence[str]) -> dict[str, str]:
+    """New bullets with the old words; those of one block stand together again, where that block stood."""
+    sources = proposal.report["sources"]
+    rows = Memory.objects.for_user(proposal.owner).filter(pk__in=wanted, block__file=proposal.file)
+    known = {str(row.pk): row for row in rows.select_related("block")}
+    made: dict[str, str] = {}
+    for block in dict.fromkeys(sources[one]["block"] for one in wanted):
+        own = [one for one in wanted if sources[one]["block"] == block]
+        target = _home(editor, sources, block)
+        for one in own:
+            new = _old(known.get(one), sources[one]["text"], one)
+            if target is None:
+                target = _block_again(editor, known.get(one), sources[one], new)
+                made[one] = editor.rows.bullet_places(target)[-1][2]
+            else:
+                made[one] = editor.add_memory(target, new)
+    return made
+
+
+def _home(editor: DraftEditor, sources: dict[str, Any], block: str) -> str | None:
+    """Where memories of this block already stand: the block itself, or the one that others were put back into."""
+    ids = [i for s in sources.values() if s["fate"] == "put_back" and s["block"] == block for i in s["into"]]
+    homes = [row["block"] for row in editor.rows.memories(ids).values()]
+    return next(iter([*editor.rows.blocks([block]), *homes]), None)
+
+
+def _old(row: Memory | None, text: str, source: str) -> NewMemory:
+    if row is None:
+        return NewMemory(text)
+    return NewMemory(
+        text,
+        evidence=row.evidence,
+        unverified_names=row.unverified_names,
+        is_unverified=row.is_unverified,
+        parents=[source],
+    )
+
+
+def _block_again(editor: DraftEditor, row: Memory | None, source: dict[str, Any], new: NewMemory) -> str:
+    """A block like the one that the memory stood in, at its old place."""
+    block = row.block if row else None
+    names = ("origin", "chat_id", "first_index", "last_index", "job_id", "call_id", "prompt_version", "form")
+    facts = {name.removesuffix("_id"): getattr(block, name) for name in names} if block else {"origin": "written"}
+    places = editor.rows.block_places()
+    before = [one for order, _born, one in places if block and order <= block.order]
+    made = editor.add_block(source["label"], [new], date=source["date"], after=before[-1] if before else None, **facts)
+    assert made is not None  # noqa: S101  a memory of the file has text
+    if block and not before and places:
+        editor.move_block(made, before=places[0][2])
+    return made
+
+
+def _note(proposal: Proposal, fates: dict[str, dict[str, Any]], new: dict[str, str] | None = None) -> None:
+    """Write decisions into the report, beside what another tab wrote meanwhile."""
+    with transaction.atomic():
+        rows = _rows(proposal.owner, proposal)
+        rows.update(state=proposal.state)  # holds the row
+        report = rows.values_list("report", flat=True).get()
+        for one, fate in fates.items():
+            report["sources"][one] |= fate
+        report["new"] |= {made: {"from": [one], "is_invented": False} for one, made in (new or {}).items()}
+        rows.update(report=report)
+    proposal.report = report
+
+
+def page_of(job: Job) -> str:
+    """The review of what it makes."""
+    return reverse("memories:proposal", args=[job.params["proposal"]])
+
+
+def job_kind() -> JobKind:
+    """How jobs/registry.py knows this work."""
+    return JobKind(consolidation_run.KIND, _("Consolidate memories"), consolidation_run.run, page_of, "chunks")
