@@ -8,12 +8,18 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs import registry
-        from memories import extraction, try_it, write_back
+        from memories import consolidation, extraction, try_it, write_back
+        from memories import forgetting, review, trash
         from memories.search_rows import KINDS
         from search.registry import register as make_searchable
 
         registry.register(write_back.job_kind())
         registry.register(extraction.job_kind())
         registry.register(try_it.job_kind())
+        registry.register(consolidation.job_kind())
         for kind in KINDS:
             make_searchable(kind)
+        registry.register(review.job_kind())
+        registry.register(forgetting.job_kind())
+        registry.every(review.EVERY, "memories compared", review.sweep)
+        registry.every(trash.EVERY, "old trash", trash.purge)
