@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from jobs.models import Job
 from memories.memory_list import file_of
-from memories.models import MemoryBlock, MemoryFile, Revision
+from memories.models import Draft, MemoryBlock, MemoryFile, Revision
 from memories.outside_text import open_conflict
 from memories.page_queries import Word, health_word, memories_of, price_of, total_unread
 from memories.queries import extraction_settings
@@ -40,6 +40,7 @@ class CharacterFrame:
     price: Decimal | None
     connection: Connection | None
     conflict: FileConflict | None
+    edit_changes: int = 0  # steps of an edit that is not saved yet
 
     @property
     def version(self) -> int:
@@ -86,4 +87,10 @@ def character_frame(user: User, character: Character) -> CharacterFrame:
         price=price_of(user, unread),
         connection=default_connection(user),
         conflict=open_conflict(file) if file else None,
+        edit_changes=_unsaved(user, file) if file else 0,
     )
+
+
+def _unsaved(user: User, file: MemoryFile) -> int:
+    rows = Draft.objects.for_user(user).filter(file=file, kind=Draft.Kind.EDIT, state=Draft.State.OPEN)
+    return next(iter(rows.values_list("pointer", flat=True)), 0)

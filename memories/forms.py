@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from memories.memory_filters import topic_parts
 from memories.models import MemoryFile
 
 MAX_BULLET = 4_000
+MOMENT = r"\d{4}-\d\d-\d\d(?: \d\d:\d\d)?"
 _NO_BRACKETS = str.maketrans("[]", "()")
 
 
@@ -50,41 +53,60 @@ class BlockForm(forms.Form):
         return [f"[{name.translate(_NO_BRACKETS)} — {topic}]", *self.cleaned_data["bullets"]]
 
 
-class FileForm(forms.ModelForm):
-    """Name and layout of a character's memory file. The separator stands on a line of its own between blocks."""
+class LabelForm(forms.Form):
+    """Headline and facts of a block: its topic tag ("[Wren, Flux — The tower]"), the label of its chat, its date."""
 
-    separator = forms.CharField(
-        label=_("Own separator"),
-        required=False,
-        max_length=70,
-        widget=forms.TextInput(attrs={"class": "input mono", "placeholder": "---"}),
-        help_text=_("Only for the last layout: the custom chunk boundary that is set in Vector Storage."),
+    topic = forms.CharField(label=_("Topic"), max_length=200, required=False)
+    people = forms.CharField(
+        label=_("Who takes part"), max_length=200, required=False, help_text=_("Names with commas, for the topic tag.")
     )
+    label = forms.CharField(
+        label=_("Label"), max_length=500, help_text=_("Usually the name of the chat that the block came from.")
+    )
+    date = forms.CharField(
+        label=_("Date"), max_length=40, required=False, help_text=_("For example 2026-03-01 18:00, or empty.")
+    )
+
+    def __init__(self, data: Any, *, block: Any, topic: Any, name: str) -> None:
+        who, what = topic_parts(topic.text) if topic else (name, "")
+        initial = {"topic": what, "people": who, "label": block.label, "date": block.date}
+        super().__init__(data, initial=initial)
+        self.block, self.tag, self.name = block, topic, name
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
+
+    def clean_date(self) -> str:
+        date = " ".join(str(self.cleaned_data["date"]).split())
+        if date and not re.fullmatch(rf"{MOMENT}( to {MOMENT})?", date):
+            raise forms.ValidationError(_("Write the date as 2026-03-01 18:00, or two of them with “to” between them."))
+        return date
+
+    def brief(self) -> str:
+        """The headline, for the label of the step."""
+        return str(self.cleaned_data["topic"] or self.cleaned_data["label"])[:80]
+
+    def write(self, editor: Any) -> None:
+        """Bring the block of a draft to what the form says."""
+        words = self.cleaned_data
+        editor.set_block(self.block.id, label=words["label"], date=words["date"])
+        topic, people = (str(words[name]).translate(_NO_BRACKETS).strip() for name in ("topic", "people"))
+        tag = f"[{people or self.name.translate(_NO_BRACKETS)} — {topic}]"
+        if self.tag is None and topic:
+            editor.add_memory(self.block.id, tag, 0)
+        elif self.tag is not None and not topic:
+            editor.delete_memories([self.tag.id])
+        elif self.tag is not None and topic_parts(self.tag.text) != topic_parts(tag):
+            editor.set_text(self.tag.id, tag)
+
+
+class FileForm(forms.ModelForm):
+    """The name of a character's memory file."""
 
     class Meta:
         model = MemoryFile
-        fields = ("name", "layout", "separator")
-        labels = {"name": _("File name"), "layout": _("How it is written")}
-        widgets = {
-            "name": forms.TextInput(attrs={"class": "input mono"}),
-            "layout": forms.Select(attrs={"class": "input"}),
-        }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.found = self.instance.separator
-        self.initial["separator"] = self.found.strip()
-
-    def clean_separator(self) -> str:
-        """As it was found when its words are the same; else on a line of its own."""
-        text = str(self.cleaned_data["separator"]).strip()
-        if "<" in text:
-            raise forms.ValidationError(_("A separator cannot hold “<”: that is how blocks begin."))
-        if self.data.get("layout") == MemoryFile.Layout.CUSTOM and not text:
-            raise forms.ValidationError(_("Type the separator, for example ---."))
-        if text == self.found.strip():
-            return self.found
-        return f"\n\n{text}\n\n" if text else "\n\n"
+        fields = ("name",)
+        labels = {"name": _("File name")}
+        widgets = {"name": forms.TextInput(attrs={"class": "input mono"})}
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"]).strip()

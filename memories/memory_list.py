@@ -37,6 +37,7 @@ __all__ = [
     "cards",
     "facets",
     "file_of",
+    "files_of",
     "is_uuid",
     "pages_of",
     "read_filters",
@@ -81,6 +82,7 @@ class Facet:
     label: str
     count: int
     is_current: bool
+    url: str = ""  # a page of its own instead of a filter of this one
 
 
 def block_ids(user: User, character: Character, filters: Filters) -> list[tuple[UUID, int]]:
@@ -163,3 +165,10 @@ def file_of(user: User, character: Character) -> MemoryFile | None:
     """The character's own memory file, if there is one already."""
     rows = MemoryFile.objects.for_user(user).filter(character=character, chat=None)
     return rows.select_related("attachment").first()
+
+
+def files_of(user: User, character: Character) -> list[MemoryFile]:
+    """All memory files of a character, its own first, then those of single chats; one alone is no choice."""
+    rows = MemoryFile.objects.for_user(user).filter(character=character).select_related("chat")
+    found = sorted(rows, key=lambda file: (file.chat_id is not None, file.name))
+    return found if len(found) > 1 else []

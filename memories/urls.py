@@ -48,6 +48,7 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/mark-read/", chats.mark_read, name="mark_read"),
     path("revisions/<uuid:revision_id>/", history.one, name="revision"),
     path("revisions/<uuid:revision_id>/restore/", history.restore, name="restore"),
+    path("revisions/<uuid:revision_id>/blocks/<uuid:block_id>/restore/", history.restore_block, name="restore_block"),
     path("conflicts/<uuid:conflict_id>/", conflict.show, name="conflict"),
     path("conflicts/<uuid:conflict_id>/decide/", conflict.decide, name="conflict_decide"),
     path("files/<uuid:file_id>/rebuild/", conflict.rebuild_index, name="rebuild"),

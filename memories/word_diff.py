@@ -49,6 +49,35 @@ def word_diff(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
     return left, right
 
 
+def in_line(old: str, new: str) -> list[Piece]:
+    """One text in which both wordings can be read: what went stands in front of what came in its place."""
+    found: list[Piece] = []
+    a, b = _PIECES.findall(old), _PIECES.findall(new)
+    if max(len(a), len(b)) > MAX_WORDS:
+        return [Piece("del", old), Piece("ins", new)]
+    for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if tag == "equal":
+            found.append(Piece("same", "".join(a[a1:a2])))
+            continue
+        found += [Piece("del", "".join(a[a1:a2]))] if a2 > a1 else []
+        found += [Piece("ins", "".join(b[b1:b2]))] if b2 > b1 else []
+    return found
+
+
+def lines_in_line(old: Sequence[str], new: Sequence[str]) -> list[list[Piece]]:
+    """Each line of `new` with what changed in it since `old`; lines that went stand where they stood."""
+    found: list[list[Piece]] = []
+    for tag, a1, a2, b1, b2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for left, right in zip_longest(old[a1:a2], new[b1:b2]):
+            if tag == "equal":
+                found.append([Piece("same", left)])
+            elif right is None:
+                found.append([Piece("del", left)])
+            else:
+                found.append([Piece("ins", right)] if left is None else in_line(left, right))
+    return found
+
+
 def line_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
     """Lines matched by likeness of position: equal lines stand side by side, replaced ones are compared by word."""
     rows: list[Row] = []

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.http import QueryDict
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -134,3 +135,12 @@ def url_if(name: str, *args: Any) -> str:
         return reverse(name, args=args)
     except NoReverseMatch:
         return ""
+
+
+@register.simple_tag
+def place_page(place: Any, number: int) -> str:
+    """The address of another page of the list that `place` says is on the screen (memories/views/editor_place.py)."""
+    path, _mark, words = place.url.partition("?")
+    query = QueryDict(words, mutable=True)
+    query["page"] = str(number)
+    return f"{path}?{query.urlencode()}"

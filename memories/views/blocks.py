@@ -23,7 +23,8 @@ from sync.models import Character
 
 def undo_url(file: MemoryFile) -> str:
     """Where the toast's Undo goes: it takes back this very change, whatever an extraction adds meanwhile."""
-    return f"{reverse('memories:undo', args=[file.character_id])}?revision={file.version}"
+    url = f"{reverse('memories:undo', args=[file.character_id])}?revision={file.version}"
+    return f"{url}&file={file.pk}" if file.chat_id else url
 
 
 def held(request: PersonRequest, block_id: UUID) -> MemoryBlock:

@@ -7,15 +7,14 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from accounts.models import User
-from memories import editing, memory_file, outside_text
+from memories import editing, outside_text
 from memories.character_frame import CharacterFrame, character_frame
 from memories.character_list import arrange, filter_choices, sort_choices
 from memories.extraction import start_extraction
@@ -26,6 +25,7 @@ from memories.memory_list import block_ids, cards, facets, file_of, is_uuid, pag
 from memories.models import MemoryFile
 from memories.page_queries import price_of, tiles, total_unread
 from memories.queries import extraction_settings
+from memories.views.files import named_file
 from memories.views.polled import polled
 from memories.views.saying import explained, say
 from sync.models import Character, Chat, Tavern
@@ -129,7 +129,9 @@ def extract(request: PersonRequest, character_id: UUID) -> HttpResponse:
 def undo(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Take back the last change of the character's memory file, or the one that `revision` names."""
     character = owned(Character, request, pk=character_id)
-    file = owned(MemoryFile, request, character=character, chat=None)
+    file = named_file(request, character)
+    if file is None:
+        raise Http404(_("There is no such page."))
     number = request.GET.get("revision", "")
     with explained(request):
         editing.undo(request.user, file, int(number) if number.isdecimal() and len(number) < 10 else None)
@@ -139,24 +141,22 @@ def undo(request: PersonRequest, character_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: PersonRequest, character_id: UUID) -> HttpResponse:
-    """File name and layout of one character."""
+    """The name of one character's memory file, and the way to its layout."""
     character = owned(Character, request, pk=character_id)
     file = file_of(request.user, character) or MemoryFile(name=auto_file_name(character.name))
     form = FileForm(request.POST or None, instance=file)
     if request.method == "POST" and form.is_valid():
         with explained(request):
-            _settle(request.user, character, form)
+            _settle(character, form)
             messages.success(request, _("Saved. The file in SillyTavern follows within seconds."))
         return redirect("memories:character_settings", character_id)
-    context = {"hero": character_frame(request.user, character), "tab": "settings", "form": form}
+    hero = character_frame(request.user, character)
+    context = {"hero": hero, "tab": "settings", "form": form, "file": file}
     return render(request, "memories/character_settings.html", context)
 
 
-def _settle(user: User, character: Character, form: FileForm) -> None:
-    """Layout first (it makes a revision), then the name; address and index stay."""
+def _settle(character: Character, form: FileForm) -> None:
+    """A new name; address and index stay."""
     file = file_for(character)
-    with memory_file.change(file, reason=_("Layout changed"), author=user) as editor:
-        layout, separator = form.cleaned_data["layout"], form.cleaned_data["separator"]
-        editor.set_layout(layout=layout, separator=separator, with_metadata=file.with_metadata)
     if form.cleaned_data["name"] != file.name:
         outside_text.rename(file, form.cleaned_data["name"])
