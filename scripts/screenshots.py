@@ -60,6 +60,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     from django.test import Client
 
     from accounts.ownership import unscoped
+    from search import index
     from tests.support import scenes_rest as rest
     from tests.support.people import make_person
     from tests.support.scenes import just_begun, lived_in
@@ -72,6 +73,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= rest.add_jobs(alice) | rest.add_people(alice)
         just_begun(people["beginner"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
+    index.step(seconds=60)
     made = {name: (path, "alice") for name, path in (_field(scene) | _frame(scene)).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
@@ -88,6 +90,10 @@ def _field(scene: dict[str, Any]) -> dict[str, str]:
     pk, failed, empty = (scene[name].pk for name in ("character", "failed", "empty"))
     return {
         "home": "/",
+        "search": "/search/?q=lantern",
+        "search-in": "/search/?q=little+tide&in=messages&when=year",
+        "search-empty": "/search/",
+        "search-none": "/search/?q=unicorn",
         "characters": "/characters/",
         "choosing": "/characters/?choose=1",
         "character": f"/characters/{pk}/",

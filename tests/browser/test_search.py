@@ -55,7 +55,7 @@ def test_the_key_leads_to_the_field_and_results_come_while_typing(live_server: A
 def test_narrowing_and_going_to_a_message_and_to_a_card(live_server: Any, story: User) -> None:
     with signed_in(live_server.url, story) as seen:
         page = seen.open("/search/?q=lantern")
-        page.locator(".facets").get_by_role("link", name="Chats").click()
+        page.locator(".facets").get_by_role("link", name="Chats 151").click()
         expect(page.locator(".result")).to_have_count(30)
         page.get_by_role("link", name="Next page").click()
         page.locator(".facets").get_by_role("link", name="Rook").click()
