@@ -72,15 +72,28 @@ class DraftRows:
         left = {one for one in present if one in changes and _leaves(changes[one].after, key)}
         return self._placed("memory", {one: place for one, place in present.items() if one not in left})
 
-    def counts(self, found: QuerySet[Memory]) -> dict[str, int]:
-        """Bullets of the file among `found` by block, without those that the edit changes."""
-        rows = found.order_by().values_list("block").annotate(n=Count("pk"))
+    def listed(self, found: QuerySet[Memory], *, is_all: bool) -> list[tuple[str, int]]:
+        """(block, bullets among `found`) in file order; bullets that the edit changes do not count. With `is_all` also
+        blocks that have none of them."""
+        rows = found.order_by("block__order", "block__created_at", "block").values_list("block").annotate(n=Count("pk"))
         counts = {str(block): n for block, n in rows}
-        known = [one for one, change in self.overlay.memories.items() if not change.is_made]
-        for part in parts(known):
+        for part in parts([one for one, change in self.overlay.memories.items() if not change.is_made]):
             for block in found.filter(pk__in=part).order_by().values_list("block", flat=True):
                 counts[str(block)] -= 1
-        return counts
+        is_complete = not is_all or len(counts) == self.file.blocks.count()
+        if is_complete and not self.overlay.blocks:
+            return list(counts.items())
+        places = (place[2] for place in self.block_places())
+        return [(one, counts.get(one, 0)) for one in places]
+
+    def read_blocks(self, block_ids: Sequence[str]) -> list[str]:
+        """Load all bullets that the file has in these blocks, in one go; their ids."""
+        found = []
+        for part in parts(block_ids):
+            for row in self._memory_rows(block__in=part):
+                found.append(key := row.pop("id"))
+                self._base["memory"][key] = row
+        return found
 
     @property
     def _memories(self) -> QuerySet[Memory]:
@@ -117,8 +130,11 @@ class DraftRows:
             links = (f"{name}_id" for name in BLOCK_LINKS)
             blocks = self.file.blocks.filter(pk__in=ids).values("id", "created_at", "order", *links, *BLOCK_FIELDS)
             return (plain(row, *BLOCK_LINKS) for row in blocks)
+        return self._memory_rows(pk__in=ids)
+
+    def _memory_rows(self, **which: Sequence[str]) -> Iterator[Fields]:
         names = ("id", "created_at", "order", "block_id", "duplicate_of_id", *MEMORY_FIELDS)
-        return (plain(row, "duplicate_of", "block") for row in self._memories.filter(pk__in=ids).values(*names))
+        return (plain(row, "duplicate_of", "block") for row in self._memories.filter(**which).values(*names))
 
     def _placed(self, kind: str, present: dict[str, Place]) -> list[Place]:
         """The places after the edit's changes of order, made and deleted rows, sorted."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from django.db.models import QuerySet
 
 from memories.draft_overlay import Fields, Overlay, RowChange
-from memories.draft_rows import DraftRows, Id, parts
+from memories.draft_rows import DraftRows, Id
 from memories.file_state import BLOCK_LINKS
 from memories.models import Draft, Memory, MemoryFile
 from sync.models import Chat
@@ -167,11 +167,12 @@ class DraftView:
         """(block, bullets shown, topic tags not counted), newest first or in story order; with filters only blocks
         that show any."""
         wanted = filters if filters is not None and filters.is_any else None
-        counts = self._counts(wanted)
-        places = self.rows.block_places()
-        order = reversed(places) if newest else places
-        ids = (place[2] for place in order)
-        return [(uuid.UUID(one), counts.get(one, 0)) for one in ids if wanted is None or counts.get(one, 0) > 0]
+        facts = self._base.filter(is_topic=False)
+        found = self.rows.listed(wanted.apply(facts) if wanted else facts, is_all=wanted is None or bool(self.overlay))
+        own = self._own_counts(wanted)
+        whole = self._whole_counts(wanted)
+        counts = ((one, whole.get(one, n + own.get(one, 0))) for one, n in (reversed(found) if newest else found))
+        return [(uuid.UUID(one), n) for one, n in counts if wanted is None or n > 0]
 
     def chat(self, chat_id: uuid.UUID | None) -> Chat | None:
         """A chat of one of the blocks held."""
@@ -182,19 +183,21 @@ class DraftView:
             self._chats = Chat.objects.for_user(self.draft.owner).in_bulk(ids)
         return self._chats.get(chat_id)
 
-    def _counts(self, filters: RowFilters | None) -> dict[str, int]:
-        facts = self._base.filter(is_topic=False)
+    def _own_counts(self, filters: RowFilters | None) -> dict[str, int]:
+        """How many of the bullets that the edit changes are shown in each block."""
         counts: defaultdict[str, int] = defaultdict(int)
-        counts |= self.rows.counts(filters.apply(facts) if filters else facts)
-        touched = self.memories(self.overlay.memories)
-        whole = self._to_count_anew() if filters else set()
-        for row in touched:
-            if not row.is_topic and str(row.block_id) not in whole and self._holds(filters, row):
+        for row in self.memories(self.overlay.memories):
+            if not row.is_topic and self._holds(filters, row):
                 counts[str(row.block_id)] += 1
-        self.blocks(whole)
-        for one in whole:
-            counts[one] = sum(not row.is_topic and self._holds(filters, row) for row in self.memories_of(one))
         return counts
+
+    def _whole_counts(self, filters: RowFilters | None) -> dict[str, int]:
+        """Blocks that have to be counted anew bullet by bullet."""
+        whole = self._to_count_anew() if filters else set()
+        self.blocks(whole)
+        return {
+            one: sum(not row.is_topic and self._holds(filters, row) for row in self.memories_of(one)) for one in whole
+        }
 
     def _holds(self, filters: RowFilters | None, row: DraftMemory) -> bool:
         if filters is None:
@@ -229,18 +232,14 @@ class DraftView:
         return Memory.objects.for_user(self.draft.owner).filter(block__file=self.file)
 
     def _read_bullets(self, keys: list[str]) -> None:
-        """The bullets of several blocks in a few queries."""
+        """The bullets of several blocks in one query."""
         found: dict[str, list[DraftMemory]] = {one: [] for one in keys}
-        ids = [str(pk) for part in parts(keys) for pk in self._ids_in(part)]
-        touched = list(self.overlay.memories)
-        for one, row in self.rows.memories(dict.fromkeys([*ids, *touched])).items():
+        ids = dict.fromkeys([*self.rows.read_blocks(keys), *self.overlay.memories])
+        for one, row in self.rows.memories(ids).items():
             if row["block"] in found:
                 found[row["block"]].append(self._memory(one, row))
         for key, rows in found.items():
             self._bullets[key] = sorted(rows, key=lambda row: (row.order, row.created_at, str(row.id)))
-
-    def _ids_in(self, block_ids: Iterable[str]) -> Iterable[uuid.UUID]:
-        return self._base.filter(block__in=list(block_ids)).order_by().values_list("pk", flat=True)
 
     def _memory(self, key: str, row: Fields) -> DraftMemory:
         fields = {name: value for name, value in row.items() if name not in ("block", "duplicate_of", "behind")}
