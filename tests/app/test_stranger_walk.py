@@ -37,10 +37,13 @@ ROWS: dict[tuple[str, str], str] = {
     ("files", "uuid"): "file",
     ("blocks", "uuid"): "block",
     ("memories", "uuid"): "memory",
+    ("pairs", "uuid"): "pair",
     ("history", "uuid"): "revision",
     ("revisions", "uuid"): "revision",
     ("attachments", "uuid"): "attachment",
     ("conflicts", "uuid"): "conflict",
+    ("drafts", "uuid"): "draft",
+    ("trash", "uuid"): "trash",
     ("issues", "int"): "issue",
     ("folders", "uuid"): "grant",
     ("lorebooks", "uuid"): "lorebook",
@@ -53,6 +56,7 @@ ROWS: dict[tuple[str, str], str] = {
 # Variable parts behind which no person's row stands: a value that exists, and why it is nobody's.
 NOBODYS: dict[tuple[str, str], tuple[object, str]] = {
     ("", "str"): ("guess", "the token of a link for a new password; a wrong one is 404 for everybody"),
+    ("review", "slug"): ("duplicates", "a queue, named alike for everybody"),
     ("help", "slug"): ("extraction", "the guide is the same for everybody"),
     ("join", "str"): ("guess", "an invitation is for whoever holds its token; a wrong token is 404 for everybody"),
     ("new", "slug"): ("openai", "a preset of the catalogue, which is the same for everybody"),
