@@ -229,9 +229,9 @@ def _replace_in_files(user: User, found: Preview, reason: str, batch: uuid.UUID)
     with transaction.atomic():
         for file_id, rows in groupby(found.changed, key=lambda row: row.source.file):
             file = found.files[file_id]
-            with memory_file.change(file, reason=reason, author=user, expected_version=file.version) as editor:
+            version = file.version
+            with memory_file.change(file, reason=reason, author=user, expected_version=version, batch=batch) as editor:
                 _write(editor, list(rows))
-            file.revisions.filter(number=file.version).update(batch=batch)
 
 
 def _replace_in_draft(draft: Draft, found: Preview, reason: str) -> None:
@@ -260,7 +260,7 @@ def _write(editor: Editor, rows: list[Row]) -> None:
     for ids in _groups(texts):
         _write_texts(editor, {pk: texts[pk] for pk in ids})
     _delete(editor, gone)
-    editor.touch(added=len(texts), removed=len(texts) + len(gone))
+    editor.touch({row.source.block for row in rows}, added=len(texts), removed=len(texts) + len(gone))
 
 
 def _write_texts(editor: Editor, texts: dict[str, str]) -> None:
