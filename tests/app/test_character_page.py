@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from memories import editing, memory_file
+from memories import editing
 from memories.memory_file import change, file_for
 from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.views.bullets import new_place
@@ -285,11 +285,12 @@ def test_health_names_each_step_with_the_setting_to_change(
 
 def test_a_file_name_of_ones_own_has_no_slashes(alice_client: Client, seraphine: Character, file: MemoryFile) -> None:
     url = f"/characters/{seraphine.pk}/settings/"
-    refused = soup(alice_client.post(url, {"name": "../secrets.json", "layout": "block"}))
+    refused = soup(alice_client.post(url, {"name": "../secrets.json"}))
     assert "no slashes" in words(refused.select_one(".error"))
-    alice_client.post(url, {"name": "seraphine-remembers.md", "layout": "bullet"})
+    alice_client.post(url, {"name": "seraphine-remembers.md"})
     file.refresh_from_db()
-    assert (file.name, file.layout) == ("seraphine-remembers.md", "bullet")
+    assert file.name == "seraphine-remembers.md"
+    assert soup(alice_client.get(url)).select_one(f'a[href="/characters/{seraphine.pk}/layout/"]')
 
 
 def test_a_file_that_was_changed_in_two_places_is_a_question_on_the_page(
@@ -302,24 +303,6 @@ def test_a_file_that_was_changed_in_two_places_is_a_question_on_the_page(
     conflict = make_conflict(file.attachment)
     link = soup(alice_client.get(url)).select_one("p.notice a")
     assert link["href"] == f"/conflicts/{conflict.pk}/"
-
-
-def test_an_own_separator_stands_between_the_blocks(
-    alice_client: Client, seraphine: Character, file: MemoryFile
-) -> None:
-    url, name = f"/characters/{seraphine.pk}/settings/", {"name": file.name}
-    refused = soup(alice_client.post(url, {**name, "layout": "custom", "separator": " "}))
-    assert "Type the separator" in words(refused.select_one(".error"))
-    refused = soup(alice_client.post(url, {**name, "layout": "custom", "separator": "<memory"}))
-    assert "cannot hold" in words(refused.select_one(".error"))
-    alice_client.post(url, {**name, "layout": "custom", "separator": "%%%"})
-    file.refresh_from_db()
-    assert "</memory>\n\n%%%\n\n<memory" in memory_file.render(file)
-    assert soup(alice_client.get(url)).select_one("#id_separator")["value"] == "%%%"
-    MemoryFile.objects.for_user(file.owner).update(separator="\n***\n")
-    alice_client.post(url, {**name, "layout": "custom", "separator": "***"})
-    file.refresh_from_db()
-    assert file.separator == "\n***\n"
 
 
 def test_strangers_get_404_everywhere(charlie_client: Client, seraphine: Character, file: MemoryFile) -> None:
