@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from memories.memory_list import Facet, is_uuid
+from memories.memory_list import Facet, is_uuid, topic_parts
 from memories.models import Memory, MemoryBlock
 from memories.search_rows import BLOCK, BULLET, MEMORIES
 from memories.templatetags.memories import chat_title
@@ -96,6 +96,11 @@ class Results:
     total: int = 0
 
     @property
+    def filled(self) -> list[Group]:
+        """The kinds that have any."""
+        return [group for group in self.groups if group.count]
+
+    @property
     def is_more(self) -> bool:
         return any(group.is_more for group in self.groups)
 
@@ -128,7 +133,11 @@ def results_of(user: User, filters: Filters, number: str | None) -> Results:
     )
     groups = [_group(user, query, one, filters, number) for one in found if filters.kind in ("", one.kind)]
     facets = {
-        "kinds": [Facet(one.kind, str(kinds[one.kind].title), one.count, one.kind == filters.kind) for one in found],
+        "kinds": [
+            Facet(one.kind, str(kinds[one.kind].title), one.count, one.kind == filters.kind)
+            for one in found
+            if one.count or one.kind == filters.kind
+        ],
         "characters": _characters(user, found, filters),
         "chats": _chats(user, found, filters),
     }
@@ -184,10 +193,15 @@ def _memories(user: User, query: Query, keys: Sequence[str]) -> dict[str, Result
         for row in bullets.select_related(*(f"block__{name}" for name in related))
     }
     for block in blocks.select_related(*related).prefetch_related("memories"):
-        topics = [memory.text for memory in block.memories.all() if memory.is_topic]
+        topics = [_topic(memory.text) for memory in block.memories.all() if memory.is_topic]
         url = reverse("memories:block_place", args=[block.pk])
         found[f"{BLOCK}{block.pk}"] = _memory(query, " · ".join([*topics, chat_title(block.label)]), block, url)
     return found
+
+
+def _topic(text: str) -> str:
+    """A topic tag as people read it: "[Wren, Seraphine — The oath]" → "The oath · Wren, Seraphine"."""
+    return " · ".join(part for part in reversed(topic_parts(text)) if part)
 
 
 def _memory(query: Query, text: str, block: MemoryBlock, url: str) -> Result:
