@@ -26,7 +26,7 @@ from jobs.enqueue import enqueue
 from jobs.models import Job, JobEvent
 from jobs.registry import JobKind
 from jobs.run import JobRun, Outcome, done
-from memories import memory_file
+from memories import memory_file, revisions
 from memories.models import (
     Ancestor,
     DraftStep,
@@ -38,7 +38,6 @@ from memories.models import (
     ProposalPart,
     Revision,
     RevisionText,
-    TrashItem,
     Watermark,
 )
 from search import index
@@ -187,7 +186,8 @@ def _erase_states(user: User, eraser: Eraser) -> None:
 
 
 def _erase_state(user: User, row: RevisionText, eraser: Eraser) -> None:
-    plain = zlib.decompress(bytes(row.data)).decode("utf-8", "surrogatepass")
+    """Rewritten where it stands: other states name it by its id."""
+    plain = revisions.unpack(row.data)
     if '"evidence"' not in plain:
         return
     try:
@@ -197,20 +197,12 @@ def _erase_state(user: User, row: RevisionText, eraser: Eraser) -> None:
     after = eraser.plain(before)
     if after == before:
         return
-    data = json.dumps(after, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+    data = revisions.to_json(after).encode("utf-8", "surrogatepass")
+    rows = RevisionText.objects.for_user(user)
     digest = hashlib.sha256(data).hexdigest()
-    with transaction.atomic():
-        same = RevisionText.objects.for_user(user).filter(digest=digest).exclude(pk=row.pk).first()
-        if same is None:
-            RevisionText.objects.for_user(user).filter(pk=row.pk).update(data=zlib.compress(data, 1), digest=digest)
-            return
-        for model, field in _links_to_texts():
-            model.objects.for_user(user).filter(**{field: row}).update(**{field: same})
-        row.delete()
-
-
-def _links_to_texts() -> list[tuple[Any, str]]:
-    return [(Revision, "state"), (Revision, "text"), (TrashItem, "state"), (Proposal, "source")]
+    if rows.filter(digest=digest).exists():  # equal by now, but both are in use
+        digest = hashlib.sha256(data + str(row.pk).encode()).hexdigest()
+    rows.filter(pk=row.pk).update(data=zlib.compress(data, 1), digest=digest)
 
 
 def _erase_work(user: User, eraser: Eraser) -> None:
