@@ -46,7 +46,14 @@ class Read:
 
 
 def ask(
-    run: JobRun, connection: Connection, prompt: Prompt, *, refs: list[str], answer_tokens: int, subject: str
+    run: JobRun,
+    connection: Connection,
+    prompt: Prompt,
+    *,
+    refs: list[str],
+    answer_tokens: int,
+    subject: str,
+    purpose: str = "consolidation",
 ) -> Read:
     """One call. Raises TooLong, CutOff, NoUse, JobPaused, JobFailed (the connection needs a person) or Stopped."""
     run.check()
@@ -54,7 +61,7 @@ def ask(
         system=prompt.system,
         user=prompt.user,
         max_tokens=answer_tokens,
-        purpose="consolidation",
+        purpose=purpose,
         subject=subject,
         job=run.job,
     )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from memories.consolidation_plan import Item, Measure, answer_room, in_blocks, room
 from memories.extraction_prompt import Prompt, marker
-from memories.prompts import frame
+from memories.prompts import PromptText, frame
 from memories.templating import pieces, substitute
 
 SYSTEM = (
@@ -63,6 +64,8 @@ def material(items: Sequence[Item]) -> str:
 def build(*, character: str, strategy: Strategy, items: Sequence[Item], seed: str) -> Prompt:
     """The prompt for these items. `seed` makes the marker, which nothing in the material can contain."""
     name = " ".join(character.split()) or "the character"
+    if "{{sourceText}}" in strategy.text:
+        return _whole(name, strategy, items, seed)
     values = {
         "charName": name,
         "rules": substitute(strategy.text, {"charName": name}),
@@ -70,6 +73,15 @@ def build(*, character: str, strategy: Strategy, items: Sequence[Item], seed: st
     }
     values["mark"] = marker(seed, "\n".join(values.values()))
     return Prompt(SYSTEM, tuple(pieces(frame().text, values)), strategy.version, _examples())
+
+
+def _whole(name: str, strategy: Strategy, items: Sequence[Item], seed: str) -> Prompt:
+    """A prompt that brings its own frame (conversion)."""
+    values = {"charName": name, "sourceText": material(items), "today": date.today().isoformat()}
+    values["mark"] = marker(seed, "\n".join(values.values()))
+    text = PromptText(strategy.name, strategy.version, strategy.text)
+    examples = frozenset(one.rpartition(FROM)[0] or one for one in text.examples)
+    return Prompt(SYSTEM, tuple(pieces(strategy.text, values)), strategy.version, examples)
 
 
 def _examples() -> frozenset[str]:

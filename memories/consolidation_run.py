@@ -22,7 +22,7 @@ from django.utils.translation import ngettext
 
 from accounts.ownership import unscoped
 from jobs.run import MORE, JobFailed, JobPaused, JobRun, Outcome, Stopped, done
-from memories import consolidation_result
+from memories import consolidation_result, conversion_made
 from memories.consolidation_call import CutOff, NoUse, Read, ask
 from memories.consolidation_parts import DONE, FAILED, SPLIT, WAITING, Tree, answer_of
 from memories.consolidation_plan import Item, Measure, halves, pieces
@@ -38,6 +38,7 @@ TRIES = 2  # calls for one part before it is made smaller
 DEEPEST = 2  # times that a part is halved because its answers were of no use
 SHRINKS = 0.92  # a level that makes less than this of its input is worth another one
 MOST_LEVELS = 5
+OVER = 1.15  # a piece may be this much larger than the room: the estimate of its tokens moves with every call
 ENDS_AFTER = 2  # parts in a row that the connection failed
 USELESS_AFTER = 3  # parts without a single answer that could be used
 
@@ -128,13 +129,20 @@ def _next_level(work: Work) -> list[Item] | None:
     tree, height = work.tree, work.tree.height
     if height < 0:
         return list(tree.sources.values())
+    if work.proposal.kind != Proposal.Kind.CONSOLIDATION:  # what was converted is not put together
+        return None
     parts = [part for part in tree.level(height) if part.state == DONE]
     made = tree.made(height)
     if len(parts) < 2 or len(made) < 2 or height >= MOST_LEVELS:
         return None
-    if height > 0 and work.tokens(made) > SHRINKS * sum(work.tokens(tree.items_of(part)) for part in parts):
+    if height > 0 and not _shrank(work, made, [item for part in parts for item in tree.items_of(part)]):
         return None
     return _alike_together(made)
+
+
+def _shrank(work: Work, made: list[Item], before: list[Item]) -> bool:
+    """Whether a level made noticeably fewer memories of its input, or shorter ones."""
+    return len(made) < SHRINKS * len(before) or work.tokens(made) < SHRINKS * work.tokens(before)
 
 
 def _alike_together(items: list[Item]) -> list[Item]:
@@ -161,7 +169,7 @@ def _do(work: Work, part: ProposalPart) -> None:
     """One call about one part."""
     items = work.tree.items_of(part)
     tokens = work.tokens(items)
-    if tokens > work.room.material and len(items) > 1:
+    if tokens > OVER * work.room.material and len(items) > 1:
         return _split(work, part, items, _("Too long for the model’s context window."))
     _say_what(work, part, items)
     refs = refs_of(items)
@@ -176,6 +184,7 @@ def _do(work: Work, part: ProposalPart) -> None:
             refs=list(refs),
             answer_tokens=work.room.answer(tokens),
             subject=f"character:{work.proposal.file.character_id}",
+            purpose="consolidation" if work.proposal.kind == Proposal.Kind.CONSOLIDATION else "conversion",
         )
     except TooLong:
         _smaller(work, part, items, _("Too long for the model’s context window."))
@@ -264,7 +273,9 @@ def _finish(work: Work) -> Outcome:
         _wait_all(work, failed)
         raise _gave_up(NoUse(failed[0].problem, is_model=True, error_type="answer"))
     with work.run.commit():
-        result = consolidation_result.write(work.proposal, work.tree, work.size)
+        is_consolidation = work.proposal.kind == Proposal.Kind.CONSOLIDATION
+        writer = consolidation_result if is_consolidation else conversion_made
+        result = writer.write(work.proposal, work.tree, work.size)
         work.run.progress(step=work.run.job.total)
     return done(result)
 

@@ -99,7 +99,12 @@ class ModelListing(ScopedModel):
         return f"models of {self.connection_id}"
 
 
-PURPOSES = {"extraction": _("Extraction"), "consolidation": _("Consolidation"), "test": _("Connection test")}
+PURPOSES = {
+    "extraction": _("Extraction"),
+    "consolidation": _("Consolidation"),
+    "conversion": _("Import"),
+    "test": _("Connection test"),
+}
 
 
 def purpose_name(purpose: str) -> str:

@@ -34,6 +34,7 @@ VERSIONS = {
     "consolidation_conservative": "1.0",
     "consolidation_balanced": "1.0",
     "consolidation_aggressive": "1.0",
+    "conversion": "1.0",
 }
 NAMES = (
     "extraction",

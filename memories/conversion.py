@@ -1,0 +1,388 @@
+"""Import of foreign notes, and reformat of memories into blocks by topic (spec/charmemory §5.2, §5.3).
+
+choose ──▶ start ──▶ by rules, at once or as a job when it is large ─┬─▶ check: a draft and a report ──▶ save
+                └──▶ by a model: job (memories/consolidation_run.py) ─┘
+The source is never touched and nothing reaches the file before a person saved it. A long source comes in parts, as
+many memories at a time as somebody can look through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from jobs.enqueue import enqueue
+from jobs.models import Job
+from jobs.registry import JobKind
+from jobs.run import JobFailed, JobRun, Outcome, done
+from memories import consolidation, consolidation_run, conversion_rules, conversion_source, drafts
+from memories.consolidation_plan import Item
+from memories.consolidation_reads import items_of
+from memories.conversion_source import Portion, Source, read_source, reading_of
+from memories.file_editor import NewMemory
+from memories.formats_types import Reading
+from memories.models import Draft, MemoryFile, Proposal, Revision
+from memories.own_prompts import text_in_force
+from providers.models import Connection
+from providers.queries import default_connection
+
+KIND = "convert"
+LARGE = 1024 * 1024  # characters; above it reading is left to a job
+RULES, MODEL = "rules", "model"
+
+
+def start_conversion(
+    user: User,
+    file: MemoryFile,
+    *,
+    source_name: str,
+    text: str | bytes,
+    by: str = RULES,
+    connection: Connection | None = None,
+    form: str = "",
+    attachment: str = "",
+    previous: Proposal | None = None,
+    start: int = 0,
+) -> Proposal:
+    """Read a source for `file`; the proposal is ready at once, or when its job has ended.
+
+    `form` overrides the detected format; `start` is the number of the section to begin with; `attachment` the id of
+    the Data Bank file that the text was read from. ValueError with a finished sentence when it holds no notes or no
+    model is connected.
+    """
+    source = read_source(source_name, text, attachment=attachment)
+    return _start(user, file, source, by=by, connection=connection, form=form, previous=previous, start=start)
+
+
+def again(
+    user: User, proposal: Proposal, *, form: str = "", by: str = RULES, connection: Connection | None = None
+) -> Proposal:
+    """Read the same source once more, in another format or by a model; the earlier reading stays below."""
+    params = proposal.params
+    source = Source(
+        proposal.source_name,
+        conversion_source.text_of(proposal),
+        form or params["format"],
+        tuple(params.get("decoding", ())),
+        params.get("attachment", ""),
+    )
+    start = int(params.get("start", 0)) if source.form == params["format"] else 0
+    return _start(user, proposal.file, source, by=by, connection=connection, previous=proposal, start=start)
+
+
+def go_on(user: User, proposal: Proposal) -> Proposal | None:
+    """The next part of a long source; None when this was the last."""
+    following = proposal.report.get("next")
+    if following is None:
+        return None
+    params = proposal.params
+    text = conversion_source.text_of(proposal)
+    source = Source(proposal.source_name, text, params["format"], (), params.get("attachment", ""))
+    return _start(user, proposal.file, source, start=int(following))
+
+
+def start_reformat(
+    user: User,
+    file: MemoryFile,
+    *,
+    block_ids: Iterable[object],
+    by: str = MODEL,
+    connection: Connection | None = None,
+) -> Proposal:
+    """Bring memories of the file into blocks by topic; what is locked stays out. ValueError when nothing is left."""
+    items = items_of(user, file, block_ids)
+    if not items:
+        raise ValueError(_("Choose at least one block that is not locked; there is nothing to tidy up yet."))
+    params = {"format": "", "sources": [vars(one) for one in items], "blocks": list({one.block: 0 for one in items})}
+    proposal = Proposal(
+        owner=user,
+        file=file,
+        kind=Proposal.Kind.REFORMAT,
+        params=params,
+        source_name=file.name,
+        base_version=file.version,
+    )
+    if by == MODEL:
+        return _by_model(user, proposal, connection)
+    with transaction.atomic():
+        proposal.save(force_insert=True)
+        conversion_rules.reformat(proposal, items)
+    return proposal
+
+
+def _start(
+    user: User,
+    file: MemoryFile,
+    source: Source,
+    *,
+    by: str = RULES,
+    connection: Connection | None = None,
+    form: str = "",
+    previous: Proposal | None = None,
+    start: int = 0,
+) -> Proposal:
+    params: dict[str, Any] = {
+        "format": form or source.form,
+        "decoding": list(source.warnings),
+        "attachment": source.attachment,
+        "start": start,
+    }
+    proposal = Proposal(
+        owner=user,
+        file=file,
+        kind=Proposal.Kind.CONVERSION,
+        params=params,
+        source_name=source.name[:300],
+        source_id=conversion_source.keep_text(user, file, source.text),
+        base_version=file.version,
+        previous=previous,
+    )
+    if by == MODEL:
+        reading = reading_of(source.name, source.text, params["format"], source.warnings)
+        _plan_for_model(proposal, reading, source.text)
+        return _by_model(user, proposal, connection)
+    if len(source.text) > LARGE:
+        return _as_job(user, proposal)
+    reading = reading_of(source.name, source.text, params["format"], source.warnings)
+    with transaction.atomic():
+        proposal.save(force_insert=True)
+        conversion_rules.write(proposal, reading, source.text)
+    return proposal
+
+
+def _plan_for_model(proposal: Proposal, reading: Reading, text: str) -> None:
+    """The bullets that the rules find are the model's lines, each under the heading it stood under."""
+    part = conversion_rules.portion_of(proposal, reading, text)
+    items, lines = _items(part)
+    if not items:
+        raise ValueError(_("No sentence was found in %(name)s. Nothing was imported.") % {"name": proposal.source_name})
+    left = [{"line": one.line, "text": one.text, "why": one.why} for one in part.leftovers]
+    total = conversion_rules.count_lines(reading, text, part)
+    proposal.params |= {
+        "sources": [vars(one) for one in items],
+        "lines": lines,
+        "left": left,
+        "total": total,
+        "first": part.first,
+        "last": part.last,
+        "next": part.next,
+        "warnings": list(reading.warnings),
+    }
+
+
+def _items(part: Portion) -> tuple[list[Item], dict[str, list[int]]]:
+    items, lines = [], {}
+    for place, section in enumerate(part.sections, 1):
+        for number, bullet in enumerate(section.bullets, 1):
+            one = Item(f"s{place}.{number}", bullet.text, f"s{place}", section.label, section.date)
+            items.append(one)
+            lines[one.id] = list(bullet.lines)
+    return items, lines
+
+
+def _by_model(user: User, proposal: Proposal, connection: Connection | None) -> Proposal:
+    connection = connection or default_connection(user)
+    if connection is None:
+        raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was imported."))
+    prompt = text_in_force(user, "conversion", proposal.file.character)
+    proposal.params |= {"strategy": "conversion", "prompt": prompt.text}
+    proposal.connection, proposal.model, proposal.prompt_version = connection, connection.model, prompt.version
+    return _as_job(user, proposal)
+
+
+def _as_job(user: User, proposal: Proposal) -> Proposal:
+    with transaction.atomic():
+        proposal.save(force_insert=True)
+        proposal.job = _enqueue(user, proposal)
+        proposal.save(update_fields=["job"])
+    return proposal
+
+
+def _enqueue(user: User, proposal: Proposal) -> Job:
+    is_import = proposal.kind == Proposal.Kind.CONVERSION
+    label = _("Import %(name)s") if is_import else _("Tidy up %(name)s")
+    job, _new = enqueue(
+        user,
+        KIND,
+        key=f"{KIND}:{proposal.pk}",
+        subject=f"character:{proposal.file.character_id}",
+        label=label % {"name": proposal.source_name},
+        params={"proposal": str(proposal.pk)},
+    )
+    return job
+
+
+def add_lines(proposal: Proposal, numbers: Iterable[int]) -> int:
+    """Make memories of these left-over lines, in a block of their own; one step. How many were added."""
+    draft = held(proposal)
+    wanted = [one for one in _open_lines(proposal) if one["place"] in set(numbers)]
+    if not wanted:
+        return 0
+    label = ngettext("Added “%(text)s”", "Added %(n)d lines", len(wanted))
+    made: dict[int, str] = {}
+    with drafts.step(draft, label % {"n": len(wanted), "text": wanted[0]["text"][:60]}) as editor:
+        new = [NewMemory(one["text"], evidence=_evidence(proposal, one)) for one in wanted]
+        block = editor.add_block(proposal.source_name or _("Left over"), new, date="", origin="imported")
+        if block is not None:
+            ids = [place[2] for place in editor.rows.bullet_places(block)]
+            made = dict(zip((one["place"] for one in wanted), ids, strict=False))
+    _note(proposal, "lines", {place: {"state": "added", "memory": one} for place, one in made.items()})
+    return len(made)
+
+
+def leave_out(proposal: Proposal, numbers: Iterable[int] | None = None) -> int:
+    """The person does without these left-over lines (all of them when None). How many there were."""
+    held(proposal)
+    chosen = None if numbers is None else set(numbers)
+    places = [one["place"] for one in _open_lines(proposal) if chosen is None or one["place"] in chosen]
+    _note(proposal, "lines", {place: {"state": "left_out"} for place in places})
+    return len(places)
+
+
+def add_known(proposal: Proposal, places: Iterable[int]) -> int:
+    """Take memories in that the file has word for word already. How many were added."""
+    draft = held(proposal)
+    known, chosen = proposal.report["known"], set(places)
+    wanted = [(place, one) for place, one in enumerate(known) if place in chosen and not one["state"]]
+    with drafts.step(draft, _("Added again what is there already")) as editor:
+        for _place, one in wanted:
+            editor.add_block(one["label"], [one["text"]], date="", origin="imported")
+    _note(proposal, "known", {place: {"state": "added"} for place, _one in wanted})
+    return len(wanted)
+
+
+def _open_lines(proposal: Proposal) -> list[dict[str, Any]]:
+    rows = ({**one, "place": place} for place, one in enumerate(proposal.report["lines"]))
+    return [one for one in rows if not one["state"]]
+
+
+def _evidence(proposal: Proposal, line: dict[str, Any]) -> list[dict[str, Any]]:
+    if not line["n"]:
+        return []
+    return [{"source": proposal.source_name, "line": line["n"], "quote": line["text"][:400]}]
+
+
+def _note(proposal: Proposal, name: str, changes: dict[int, dict[str, Any]]) -> None:
+    """Write decisions into the report, beside what another tab wrote meanwhile."""
+    with transaction.atomic():
+        rows = Proposal.objects.for_user(proposal.owner).filter(pk=proposal.pk)
+        rows.update(state=proposal.state)  # holds the row
+        report = rows.values_list("report", flat=True).get()
+        for place, fields in changes.items():
+            report[name][place] |= fields
+        rows.update(report=report)
+    proposal.report = report
+
+
+def held(proposal: Proposal) -> Draft:
+    """The draft of a result that waits for a person; ValueError when there is none."""
+    proposal.refresh_from_db(fields=["state", "report", "draft", "file"])
+    if proposal.state != Proposal.State.READY or proposal.draft is None:
+        raise ValueError(_("This import is not waiting to be checked any more."))
+    draft = proposal.draft
+    draft.file, draft.owner = proposal.file, proposal.owner
+    return draft
+
+
+def save(user: User, proposal: Proposal, *, file: MemoryFile | None = None) -> Revision:
+    """Make the result part of its file, or of another one, as one revision.
+
+    ValueError when there is nothing to save; drafts.MergeNeeded when the same blocks were changed meanwhile.
+    """
+    draft = held(proposal)
+    if file is not None and file.pk != proposal.file_id:
+        draft = _move(proposal, draft, file)
+    revision = drafts.save(draft)
+    if revision is None:
+        raise ValueError(_("There is nothing to save: no new memory is left."))
+    close(proposal, Proposal.State.APPLIED)
+    return revision
+
+
+def _move(proposal: Proposal, draft: Draft, file: MemoryFile) -> Draft:
+    """The same new blocks in a draft of another file."""
+    if proposal.kind != Proposal.Kind.CONVERSION:
+        raise ValueError(_("Memories are tidied up in their own file."))
+    moved = drafts.start(proposal.owner, file, kind=draft.kind, title=draft.title)
+    with drafts.step(moved, _("Import")) as editor:
+        for block in new_blocks(draft):
+            new = [
+                NewMemory(one.text, evidence=one.evidence, is_unverified=one.is_unverified) for one in block.memories
+            ]
+            facts = {"chat": block.chat_id, "job": block.job_id, "prompt_version": block.prompt_version}
+            editor.add_block(block.label, new, date=block.date, origin=block.origin, **facts)
+    drafts.leave(draft)
+    Proposal.objects.for_user(proposal.owner).filter(pk=proposal.pk).update(draft=moved, file=file)
+    proposal.draft, proposal.file = moved, file
+    return moved
+
+
+def new_blocks(draft: Draft) -> list[Any]:
+    """The blocks that the draft adds, in file order."""
+    view = drafts.view(draft)
+    made = {key for key, change in view.overlay.blocks.items() if change.is_made}
+    return view.blocks([one for one in view.block_ids() if str(one) in made])
+
+
+def close(proposal: Proposal, state: str) -> None:
+    """The proposal is decided, and so are the earlier readings of the same source."""
+    one: Proposal | None = proposal
+    while one is not None:
+        wanted = state if one.pk == proposal.pk else Proposal.State.DISCARDED
+        rows = Proposal.objects.for_user(proposal.owner).filter(pk=one.pk)
+        if rows.exclude(state__in=(Proposal.State.APPLIED, Proposal.State.DISCARDED)).update(state=wanted):
+            one.state = wanted
+            if one.pk != proposal.pk and one.draft is not None:
+                drafts.leave(one.draft)
+        one = one.previous
+
+
+def step_back(user: User, proposal: Proposal) -> Proposal:
+    """Back to the reading before; this one is put aside. ValueError when there is none."""
+    before = proposal.previous
+    if before is None or before.state != Proposal.State.READY:
+        raise ValueError(_("There is no reading before this one."))
+    consolidation.discard(proposal)
+    return before
+
+
+def run(run: JobRun) -> Outcome:
+    """One turn of the job: a model's call, or all of the reading by rules."""
+    rows = Proposal.objects.for_user(run.owner).filter(pk=run.params["proposal"])
+    proposal = rows.select_related("file__character", "source").first()
+    if proposal is None:
+        raise JobFailed(_("This import was deleted; nothing was changed."), error_type="gone", retry=False)
+    if proposal.model:
+        return consolidation_run.run(run)
+    proposal.owner = proposal.file.owner = run.owner
+    if proposal.state in (Proposal.State.READY, Proposal.State.APPLIED, Proposal.State.DISCARDED):
+        return done(proposal.report.get("result", {}))
+    consolidation_run.set_state(proposal, Proposal.State.RUNNING)
+    run.progress(doing=_("reading %(name)s") % {"name": proposal.source_name})
+    text = conversion_source.text_of(proposal)
+    try:
+        reading = reading_of(proposal.source_name, text, proposal.params["format"], proposal.params["decoding"])
+    except ValueError as error:
+        consolidation_run.set_state(proposal, Proposal.State.FAILED)
+        raise JobFailed(str(error), error_type="source", retry=False) from error
+    run.check()
+    with run.commit():
+        result = conversion_rules.write(proposal, reading, text)
+    return done(result)
+
+
+def page_of(job: Job) -> str:
+    """The check of what it makes."""
+    return reverse("memories:proposal", args=[UUID(job.params["proposal"])])
+
+
+def job_kind() -> JobKind:
+    """How jobs/registry.py knows this work."""
+    return JobKind(KIND, _("Import notes"), run, page_of, "chunks")
