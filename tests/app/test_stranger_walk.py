@@ -43,6 +43,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("attachments", "uuid"): "attachment",
     ("conflicts", "uuid"): "conflict",
     ("drafts", "uuid"): "draft",
+    ("prompt-versions", "uuid"): "override",
     ("trash", "uuid"): "trash",
     ("issues", "int"): "issue",
     ("folders", "uuid"): "grant",
@@ -57,6 +58,8 @@ ROWS: dict[tuple[str, str], str] = {
 NOBODYS: dict[tuple[str, str], tuple[object, str]] = {
     ("", "str"): ("guess", "the token of a link for a new password; a wrong one is 404 for everybody"),
     ("review", "slug"): ("duplicates", "a queue, named alike for everybody"),
+    ("prompts", "str"): ("extraction", "shipped prompts are named alike for everybody; own ones are asked by person"),
+    ("messages", "int"): (1, "the number of a message inside a chat, whose row stands before it"),
     ("help", "slug"): ("extraction", "the guide is the same for everybody"),
     ("join", "str"): ("guess", "an invitation is for whoever holds its token; a wrong token is 404 for everybody"),
     ("new", "slug"): ("openai", "a preset of the catalogue, which is the same for everybody"),
