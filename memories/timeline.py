@@ -142,7 +142,7 @@ class ByChat:
         last = _day(self.user, chat.last_at) if chat.last_at else max(days)
         return Lane(chat, scale.stretch(first, last), scale.bars(days, ()), count)
 
-    def page(self, number: object) -> Page[list[Part]]:
+    def page(self, number: str | int | None) -> Page[list[Part]]:
         return Paginator(pages_of([(point.block, point.count) for point in self.points]), 1).get_page(number)
 
     def page_with(self, day: date) -> int:
@@ -195,7 +195,7 @@ class ByStory:
     def undated(self) -> int:
         return self.total - len(self.dated)
 
-    def page(self, number: object) -> Page[tuple[StoryDate, int, UUID]]:
+    def page(self, number: str | int | None) -> Page[tuple[StoryDate, int, UUID]]:
         return Paginator(self.dated, 120).get_page(number)
 
     def bars(self, shown: Iterable[Group]) -> list[Bar]:

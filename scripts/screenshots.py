@@ -61,20 +61,24 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
 
     from accounts.ownership import unscoped
     from search import index
+    from tests.support import scenes_editor
     from tests.support import scenes_rest as rest
     from tests.support.people import make_person
     from tests.support.scenes import just_begun, lived_in
+    from tests.support.scenes_time import a_year
 
     people = {name: make_person(name) for name in ("beginner", "unlucky")}
     people |= {name: make_person(name, role="admin") for name in ("alice", "newcomer")}
     alice = people["alice"]
     with unscoped("pictures of an invented life"):
         scene = lived_in(alice)
+        scene["thistle"] = a_year(alice, scene["character"].tavern)
         scene |= rest.add_jobs(alice) | rest.add_people(alice)
+        scene |= scenes_editor.add_edits(alice, scene["character"], scene["failed"])
         just_begun(people["beginner"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
     index.step(seconds=60)
-    made = {name: (path, "alice") for name, path in (_field(scene) | _frame(scene)).items()}
+    made = {name: (path, "alice") for name, path in (_field(scene) | _frame(scene) | scenes_editor.paths(scene)).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
     sessions = {"": ""}
@@ -107,6 +111,13 @@ def _field(scene: dict[str, Any]) -> dict[str, str]:
         "revision": f"/revisions/{scene['revision'].pk}/",
         "settings": f"/characters/{pk}/settings/",
         "write": f"/characters/{pk}/write/",
+        "timeline": f"/characters/{scene['thistle'].pk}/timeline/",
+        "timeline-story": f"/characters/{scene['thistle'].pk}/timeline/?by=story",
+        "replace": f"/replace/?character={scene['thistle'].pk}&find=the+user&replace=Wren",
+        "replace-bad": "/replace/?find=(a&pattern=on",
+        "export": f"/characters/{pk}/export/",
+        "export-all": "/export/",
+        "import-export": "/import/",
         "chat": f"/chats/{scene['chat'].pk}/?at=846#watermark",
         "evidence": f"/memories/{scene['memory'].pk}/",
         "edit": f"/memories/{scene['memory'].pk}/edit/",

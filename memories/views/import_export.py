@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -25,8 +26,8 @@ def page(request: PersonRequest) -> HttpResponse:
     """Choose a file; then see what it would add; then take it."""
     token = request.POST.get("upload") or request.GET.get("upload", "")
     try:
-        if request.method == "POST" and "file" in request.FILES:
-            return _upload(request)
+        if request.method == "POST" and isinstance(file := request.FILES.get("file"), UploadedFile):
+            return _upload(request, file)
         if request.method == "POST" and "cancel" in request.POST:
             uploads.drop(request.user, token)
             return redirect("memories:import_export")
@@ -44,8 +45,8 @@ def page(request: PersonRequest) -> HttpResponse:
     return _preview(request, export, choices, token)
 
 
-def _upload(request: PersonRequest) -> HttpResponse:
-    token = uploads.keep(request.user, request.FILES["file"])
+def _upload(request: PersonRequest, file: UploadedFile) -> HttpResponse:
+    token = uploads.keep(request.user, file)
     try:
         _export(request, token)
     except BadExport:
@@ -91,5 +92,5 @@ def _take(request: PersonRequest, export: ExportIn, choices: dict[int, str], tok
 
 def _choices(request: PersonRequest) -> dict[int, str]:
     """Who is who, by the place in the export: fields c0, c1, …"""
-    fields = ((name[1:], value) for name, value in request.POST.items() if name[:1] == "c")
+    fields = ((name[1:], str(value)) for name, value in request.POST.items() if name[:1] == "c")
     return {int(number): value for number, value in fields if number.isdecimal() and len(number) < 6}
