@@ -263,8 +263,14 @@ class DraftEditor:
         return order, places[at - 1][2] if at else None
 
     def _drop_if_empty(self, block_ids: Iterable[str]) -> None:
+        """A block that lost its last bullet goes, and its topic tag with it, unless that is locked."""
         for one in block_ids:
-            if one in self.rows.blocks([one]) and not self.rows.bullet_places(one):
+            if one not in self.rows.blocks([one]):
+                continue
+            rest = self.rows.memories(place[2] for place in self.rows.bullet_places(one))
+            if all(row["is_topic"] and not row["is_locked"] for row in rest.values()):
+                for memory_id in rest:
+                    self._put("memory", memory_id, None)
                 self._put("block", one, None)
 
     def _check_unlocked(self, ids: Iterable[Id], *, blocks: Iterable[Id] = ()) -> None:

@@ -117,13 +117,12 @@ class Editor:
         return block
 
     def delete_memory(self, memory_id: uuid.UUID | str) -> None:
-        """Remove a bullet; a block that loses its last one goes too."""
+        """Remove a bullet; a block that loses its last one goes too, with its topic tag."""
         memory = self.memory(memory_id)
         block = memory.block
         memory.delete()
         self._count(block.pk, removed=1)
-        if not block.memories.exists():
-            self._drop(block)
+        self._drop_if_empty(block)
 
     def delete_block(self, block_id: uuid.UUID | str) -> None:
         """Remove a block and its bullets; hand-written text in front of it stays in the file."""
@@ -167,8 +166,8 @@ class Editor:
         memory.block = block
         memory.save(update_fields=["block", "order", "updated_at"])
         self._count(former.pk, block.pk)
-        if former.pk != block.pk and not former.memories.exists():
-            self._drop(former)
+        if former.pk != block.pk:
+            self._drop_if_empty(former)
 
     def set_layout(self, *, layout: str, separator: str, with_metadata: bool) -> None:
         """Choose how the file is written."""
@@ -217,6 +216,12 @@ class Editor:
             block.order = place
         self.file.blocks.all().bulk_update(blocks, ["order"], batch_size=200)
         self._count()
+
+    def _drop_if_empty(self, block: MemoryBlock) -> None:
+        tags = [memory.is_topic for memory in block.memories.all()]
+        if all(tags):
+            self._count(block.pk, removed=len(tags))
+            self._drop(block)
 
     def _drop(self, block: MemoryBlock) -> None:
         """Delete the row; text that stood in front of it now stands in front of its successor, or at the end."""
