@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
+from memories.blocks import is_topic
 from memories.merge import BOTH, MINE, THEIRS, Merge, MergeBlock
+from memories.memory_filters import topic_words
 from memories.word_diff import Piece, lines_in_line
 
 CHOICES = (MINE, THEIRS, BOTH)
@@ -43,10 +45,21 @@ def merge_cards(merge: Merge) -> list[MergeCard]:
 
 
 def _card(block: MergeBlock) -> MergeCard:
+    block = _without_tag(block)
     mine, theirs = (Side(lines_in_line(block.base, side), not side) for side in (block.mine, block.theirs))
     # Where one side deleted, the text that is left is chosen in advance: what stays can still be deleted.
     safe = THEIRS if mine.is_gone else MINE
     return MergeCard(block, mine, theirs, _about(block), block.choice or safe)
+
+
+def _without_tag(block: MergeBlock) -> MergeBlock:
+    """A topic tag that all sides share is the headline and is not listed again."""
+    sides = [side for side in (block.base, block.mine, block.theirs) if side]
+    tags = {side[0] for side in sides}
+    if len(tags) != 1 or not is_topic(next(iter(tags))):
+        return replace(block, title=topic_words(block.title))
+    base, mine, theirs = (side[1:] for side in (block.base, block.mine, block.theirs))
+    return replace(block, title=topic_words(block.title), base=base, mine=mine, theirs=theirs)
 
 
 def _about(block: MergeBlock) -> str:
