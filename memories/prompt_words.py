@@ -92,3 +92,11 @@ def say(problem: Problem) -> Said:
     if problem.near:
         text += " " + _("Do you mean %(word)s?") % {"word": braced(problem.near)}
     return Said(problem.line, text, problem.is_error)
+
+
+def version_words(version: str) -> str:
+    """The version that a block remembers, in words: "default 1.0" or "your version 3"."""
+    name, _space, number = version.rpartition(" ")
+    if name != "yours":
+        return _("default %(number)s") % {"number": number}
+    return _("your version %(number)s") % {"number": number}

@@ -21,10 +21,13 @@ from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
 from memories import extraction_plan
+from memories.blocks import is_topic
 from memories.extraction_call import Read, TooLong, ask_once
 from memories.extraction_judge import Fact, Findings, judge
 from memories.extraction_plan import Plan, Question
+from memories.file_editor import NewMemory
 from memories.memory_file import facts_of
+from memories.memory_filters import topic_words
 from memories.models import MemoryFile
 from memories.own_prompts import text_in_force
 from memories.price import ANSWER_TOKENS, MILLION
@@ -222,15 +225,11 @@ def _sentence(found: Findings, preview: Preview) -> str:
 def _result(read: Read, found: Findings, preview: Preview) -> dict[str, Any]:
     """What the page shows of the answer, as JSON."""
     said, call = read.completion, read.completion.call
-    bullet = ("text", "unverified_names")
     return {
         "answer": said.text,
         "kind": read.answer.kind,
         "is_cut": read.answer.is_cut,
-        "blocks": [
-            [{**{name: getattr(one, name) for name in bullet}, "is_similar": bool(one.duplicate_of)} for one in block]
-            for block in found.blocks
-        ],
+        "blocks": [_block(block) for block in found.blocks],
         "left_out": found.left_out,
         "unverified": found.unverified,
         "memories": found.memories,
@@ -242,6 +241,19 @@ def _result(read: Read, found: Findings, preview: Preview) -> dict[str, Any]:
         "tokens_out": said.completion_tokens,
         "cost": None if call.cost is None else str(call.cost),
         "model": said.model,
+    }
+
+
+def _block(block: list[NewMemory]) -> dict[str, Any]:
+    """A block as a card shows it: its topic as headline, then its bullets."""
+    topic = next((one.text for one in block if is_topic(one.text)), "")
+    return {
+        "title": topic_words(topic) if topic else "",
+        "bullets": [
+            {"text": one.text, "unknown": one.unverified_names, "is_similar": bool(one.duplicate_of)}
+            for one in block
+            if one.text != topic
+        ],
     }
 
 

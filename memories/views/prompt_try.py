@@ -46,6 +46,7 @@ def _preview(request: PersonRequest, choice: Choice) -> dict[str, Any]:
     usual = extraction_plan.prompt_name(choice.trial.connection)
     return context | {
         "preview": preview,
+        "version": prompt_words.version_words(preview.question.prompt.version),
         "slices": try_it_page.slices(preview),
         "bar_label": try_it_page.bar_label(preview),
         "left_over": try_it_page.left_over(preview, choice.trial),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -154,8 +155,8 @@ def _places(
 
 
 def _title(words: str) -> str:
-    """The first words of a place."""
-    head = words.strip().split()
+    """The first words of a place, without the number of a list."""
+    head = re.sub(r"^(?:\d{1,3}[.)]|[-*•])\s+", "", words.strip()).split()
     return " ".join(head[:7]) + ("…" if len(head) > 7 else "")
 
 

@@ -18,11 +18,13 @@ ANSWER = {
     "kind": "memories",
     "is_cut": False,
     "blocks": [
-        [
-            {"text": "[Seraphine, Wren — The lantern]", "unverified_names": [], "is_similar": False},
-            {"text": "Told Wren to ask her at the boathouse.", "unverified_names": [], "is_similar": False},
-            {"text": "Called Maren “slow” on the stairs.", "unverified_names": ["Maren"], "is_similar": True},
-        ]
+        {
+            "title": "The lantern",
+            "bullets": [
+                {"text": "Told Wren to ask her at the boathouse.", "unknown": [], "is_similar": False},
+                {"text": "Called Maren “slow” on the stairs.", "unknown": ["Maren"], "is_similar": True},
+            ],
+        }
     ],
     "left_out": ["Carries a brass lantern."],
     "unverified": 1,
