@@ -28,7 +28,7 @@ ADD = "INSERT INTO search_index(rowid, words, scope) VALUES (new.id, new.words, 
 TAKE = "INSERT INTO search_index(search_index, rowid, words, scope) VALUES ('delete', old.id, old.words, old.scope);"
 ON_SQLITE = (
     "CREATE VIRTUAL TABLE search_index USING fts5("
-    f"words, scope, content='{ENTRIES}', content_rowid='id', tokenize='ascii', prefix='2 3')",
+    f"words, scope, content='{ENTRIES}', content_rowid='id', tokenize='ascii', prefix='2 3', columnsize=0)",
     f"CREATE TRIGGER search_entry_added AFTER INSERT ON {ENTRIES} BEGIN {ADD} END",
     f"CREATE TRIGGER search_entry_deleted AFTER DELETE ON {ENTRIES} BEGIN {TAKE} END",
     f"CREATE TRIGGER search_entry_changed AFTER UPDATE OF words, scope ON {ENTRIES} BEGIN {TAKE} {ADD} END",
@@ -54,6 +54,7 @@ OFF_POSTGRESQL = (
     f"ALTER TABLE {ENTRIES} DROP COLUMN IF EXISTS body",
     "DROP FUNCTION IF EXISTS search_vector(text, text)",
 )
+MERGED_PAGES = 500
 FIND_SQLITE = "SELECT rowid FROM search_index WHERE search_index MATCH %s ORDER BY rowid DESC LIMIT %s"
 FIND_POSTGRESQL = f"SELECT id FROM {ENTRIES} WHERE body @@ %s::tsquery ORDER BY id DESC LIMIT %s"  # noqa: S608
 
@@ -106,6 +107,28 @@ def suspended() -> Iterator[None]:
     drop()
     yield
     create()
+
+
+def scrub() -> None:
+    """Have nothing left of words that were deleted.
+
+    SQLite keeps them in older parts of its index until these are merged; that happens here, in small steps, so that
+    others can write in between. PostgreSQL's vacuum does the same by itself.
+    """
+    if connection.vendor != "sqlite" or not is_there():
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA secure_delete")
+        before = cursor.fetchone()[0]
+        cursor.execute("PRAGMA secure_delete = ON")
+        pages = -MERGED_PAGES  # negative: everything becomes one part
+        while True:
+            changes = connection.connection.total_changes
+            cursor.execute("INSERT INTO search_index(search_index, rank) VALUES ('merge', %s)", [pages])
+            if connection.connection.total_changes - changes < 2:
+                break
+            pages = MERGED_PAGES
+        cursor.execute(f"PRAGMA secure_delete = {int(before)}")
 
 
 def newest(query: Query, scope: list[list[str]], limit: int) -> list[int]:

@@ -55,13 +55,15 @@ def forget(kind: str, key: str) -> None:
     with unscoped("rows that were deleted leave the index"):
         for row in SearchContainer.objects.filter(kind=kind, key=key):
             _remove(row)
+    engines.scrub()
 
 
 def forget_all_of(owner_id: UUID) -> None:
-    """Take everything of one person out of the index."""
+    """Take everything of one person out of the index at once."""
     with unscoped("a person's rows leave the index"):
         for row in SearchContainer.objects.filter(owner=owner_id):
             _remove(row)
+    engines.scrub()
 
 
 def empty() -> None:

@@ -39,7 +39,8 @@ class SearchEntry(ScopedModel):
     owner_path = "container__owner"
 
     id = models.BigAutoField(primary_key=True)
-    container = models.ForeignKey(SearchContainer, on_delete=models.CASCADE, related_name="entries")
+    # The constraint below is an index that begins with the container.
+    container = models.ForeignKey(SearchContainer, on_delete=models.CASCADE, related_name="entries", db_index=False)
     key = models.CharField(max_length=40)
     at = models.DateTimeField(null=True, blank=True)
     mark = models.CharField(max_length=16)

@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                 ('mark', models.CharField(max_length=16)),
                 ('words', models.TextField(blank=True)),
                 ('scope', models.CharField(max_length=120)),
-                ('container', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='search.searchcontainer')),
+                ('container', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='search.searchcontainer')),
             ],
         ),
         migrations.AddConstraint(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import User
 from accounts.ownership import unscoped
+from charmem_site.backup.archive import write
+from charmem_site.backup.restoring import restore
+from jobs.clock import run_in_turn
 from memories import editing
 from memories.memory_file import change, file_for
 from search import engines, index
@@ -170,6 +174,44 @@ def test_a_forgotten_chat_and_a_lorebook_that_is_gone_leave_the_index(alice: Use
     assert counts(alice, "lantern") == {}
     with unscoped("a test looks"):
         assert not SearchEntry.objects.exists()
+
+
+def test_what_was_forgotten_is_in_no_part_of_the_index(alice: User) -> None:
+    chat = make_chat(make_character(make_tavern(alice)), ["The xylophonium sang."])
+    make_world(alice)
+    index.step()
+    add_message(chat, "It sang on.")
+    index.step()
+    index.forget("messages", str(chat.pk))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM search_searchentry WHERE words LIKE '%xylophonium%'")
+        assert cursor.fetchone() == (0,)
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT count(*) FROM search_index_data WHERE instr(block, CAST('xyloph' AS BLOB))")
+            assert cursor.fetchone() == (0,)
+
+
+def test_the_clock_takes_up_a_new_memory(alice: User) -> None:
+    assert index.EVERY <= 10
+    make_memory_file(make_character(make_tavern(alice)), [("Night", ["Keeps a lantern."])])
+    assert run_in_turn("search")
+    assert counts(alice, "lantern") == {"memories": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_restored_backup_is_searchable_again(alice: User, bob: User, tmp_path: Path, settings: Any) -> None:
+    settings.DATA_DIR = tmp_path
+    make_memory_file(make_character(make_tavern(alice)), [("Night", ["Keeps a lantern."])])
+    index.step()
+    made = write(tmp_path / "b.zip")
+    people.remove(bob)
+    make_memory_file(make_character(make_tavern(alice), "Rook"), [("Night", ["Keeps a candle."])])
+    index.step()
+    restore(made.path)
+    assert (counts(alice, "lantern"), counts(alice, "candle"), size_of(alice)) == ({}, {}, 0)
+    index.step()
+    assert counts(alice, "lantern") == {"memories": 1}
+    assert counts(alice, "candle") == {}
 
 
 def test_messages_of_a_chat_that_is_gone_from_sillytavern_stay(alice: User) -> None:
