@@ -6,6 +6,7 @@ Nothing of it reaches the file before a person has looked at it and applies it (
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,16 +47,29 @@ class Result:
         return [one for one in self.tree.sources if one in self.rows and one not in untouched]
 
 
-def write(proposal: Proposal, tree: Tree, size: Measure) -> dict[str, Any]:
-    """Make the draft and the report, inside the job's transaction; what the job keeps as its result."""
+def make_draft(proposal: Proposal, tree: Tree) -> Result:
+    """The draft with the new blocks. A large file takes a while: call it outside of a transaction.
+
+    What an earlier attempt left behind, which nobody has seen, is made anew.
+    """
+    if proposal.draft is not None:
+        proposal.draft.delete()
     result = _collect(proposal, tree)
     title = reason(len(result.replaced), len(result.items))
-    draft = drafts.start(proposal.owner, proposal.file, kind=Draft.Kind.CONSOLIDATION, title=title)
-    with drafts.step(draft, _("Consolidation")) as editor:
+    proposal.draft = drafts.start(proposal.owner, proposal.file, kind=Draft.Kind.CONSOLIDATION, title=title)
+    proposal.save(update_fields=["draft", "updated_at"])
+    with drafts.step(proposal.draft, _("Consolidation")) as editor:
         _build(editor, result)
+    return result
+
+
+def publish(result: Result, size: Measure) -> dict[str, Any]:
+    """Write the report, and let the result wait for its review; what the job keeps of it."""
+    proposal = result.proposal
+    assert proposal.draft is not None  # noqa: S101  make_draft made it
     proposal.report = _report(result, size)
-    proposal.draft, proposal.state, proposal.base_version = draft, Proposal.State.READY, draft.base_version
-    proposal.save(update_fields=["report", "draft", "state", "base_version", "updated_at"])
+    proposal.state, proposal.base_version = Proposal.State.READY, proposal.draft.base_version
+    proposal.save(update_fields=["report", "state", "base_version", "updated_at"])
     return _for_job(result)
 
 
@@ -85,16 +99,25 @@ def _build(editor: DraftEditor, result: Result) -> None:
     held = dict(zip((item.id for item in result.items), result.found.sources, strict=True))
     blocks = [(_first(block, held, places), block) for block in in_blocks(result.items)]
     words = SourceWords(_words(result))
-    ids: dict[str, str] = {}
+    made_of: dict[str, Sequence[Item]] = {}
     behind: dict[str, str] = {}
     for place, block in sorted(blocks, key=lambda one: one[0]):
         anchor = _anchor(result, place)
         made = _add(editor, result, block, held, words, behind.get(anchor, anchor) or None)
         behind[anchor] = made
-        bullets = [one for _order, _born, one in editor.rows.bullet_places(made)]
-        ids |= zip((item.id for item in block), bullets[-len(block) :], strict=True)
+        made_of[made] = block
+    ids = _ids(editor, made_of)
     result.ids = [ids[item.id] for item in result.items]
     _take_out(editor, result)
+
+
+def _ids(editor: DraftEditor, blocks: Mapping[str, Sequence[Item]]) -> dict[str, str]:
+    """The id in the draft of each item, by the item's own."""
+    bullets: defaultdict[str, list[str]] = defaultdict(list)
+    for one, change in editor.rows.overlay.memories.items():
+        if change.after is not None and not change.after["is_topic"]:
+            bullets[change.after["block"]].append(one)
+    return {item.id: one for made, block in blocks.items() for item, one in zip(block, bullets[made], strict=True)}
 
 
 def _first(block: Sequence[Item], held: Mapping[str, list[str]], places: Mapping[str, int]) -> int:
@@ -190,13 +213,13 @@ def _words(result: Result) -> list[str]:
 
 def _take_out(editor: DraftEditor, result: Result) -> None:
     """Sources that stand as they were read go, and with the last memory of a block its topic tag."""
-    gone = result.replaced
-    editor.delete_memories(gone)
-    blocks = {str(result.rows[one].block_id) for one in gone}
-    left = {one: [place[2] for place in editor.rows.bullet_places(one)] for one in blocks}
-    rows = editor.rows.memories([one for ids in left.values() for one in ids])
-    tags = [one for ids in left.values() if all(rows[one]["is_topic"] for one in ids) for one in ids]
-    editor.delete_memories([one for one in tags if not rows[one]["is_locked"]])
+    gone = set(result.replaced)
+    blocks = {result.rows[one].block_id for one in gone}
+    rows = Memory.objects.for_user(result.proposal.owner).filter(block__in=blocks)
+    facts = list(rows.values_list("pk", "block", "is_topic", "is_locked"))
+    goes_on = {block for pk, block, is_topic, is_locked in facts if is_locked or (not is_topic and str(pk) not in gone)}
+    tags = [str(pk) for pk, block, is_topic, _is_locked in facts if is_topic and block not in goes_on]
+    editor.delete_memories([*result.replaced, *tags])
 
 
 def _report(result: Result, size: Measure) -> dict[str, Any]:
@@ -223,7 +246,7 @@ def _report(result: Result, size: Measure) -> dict[str, Any]:
 
 def _source(result: Result, one: str, item: Item, is_untouched: bool) -> dict[str, Any]:
     facts = {"text": item.text, "label": item.label, "date": item.date, "block": item.block}
-    blank = {"into": [], "reason": "", "nearest": None}
+    blank: dict[str, Any] = {"into": [], "reason": "", "nearest": None}
     if is_untouched:
         why = _("The model could not read it; it stays as it is.")
         return {**facts, **blank, "fate": "kept", "into": [one], "reason": why}

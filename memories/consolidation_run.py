@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from django.db import OperationalError
 from django.db.models import QuerySet
@@ -87,7 +88,7 @@ def set_state(proposal: Proposal, state: str) -> None:
 
 def _proposal(run: JobRun) -> Proposal:
     rows = Proposal.objects.for_user(run.owner).filter(pk=run.params["proposal"])
-    proposal = rows.select_related("file__character", "connection").first()
+    proposal = rows.select_related("file__character", "connection", "job", "draft").first()
     if proposal is None:
         raise JobFailed(_("This consolidation was deleted; nothing was changed."), error_type="gone", retry=False)
     proposal.owner = proposal.file.owner = run.owner
@@ -196,10 +197,10 @@ def _do(work: Work, part: ProposalPart) -> None:
         _keep(work, part, answer_of(read.made, items, refs, work.strategy.name), read)
 
 
-def _keep(work: Work, part: ProposalPart, answer: dict[str, object], read: Read) -> None:
+def _keep(work: Work, part: ProposalPart, answer: dict[str, Any], read: Read) -> None:
     with work.run.commit():
         _end(work, part, DONE, answer=answer, call=read.completion.call, problem="")
-    count = sum(len(block["bullets"]) for block in answer["blocks"])  # type: ignore[attr-defined]
+    count = sum(len(block["bullets"]) for block in answer["blocks"])
     text = ngettext("%(before)d memories became %(n)d.", "%(before)d memories became %(n)d.", count)
     work.run.log(text % {"before": len(part.sources), "n": count}, "good")
 
@@ -272,12 +273,20 @@ def _finish(work: Work) -> Outcome:
     if not any(part.state == DONE for part in work.tree.parts):
         _wait_all(work, failed)
         raise _gave_up(NoUse(failed[0].problem, is_model=True, error_type="answer"))
+    return done(_publish(work))
+
+
+def _publish(work: Work) -> dict[str, Any]:
+    """The draft and the report. The draft of a large file takes a while and is made before the transaction."""
+    proposal, tree = work.proposal, work.tree
+    if proposal.kind == Proposal.Kind.CONSOLIDATION:
+        publish = partial(consolidation_result.publish, consolidation_result.make_draft(proposal, tree), work.size)
+    else:
+        publish = partial(conversion_made.write, proposal, tree, work.size)
     with work.run.commit():
-        is_consolidation = work.proposal.kind == Proposal.Kind.CONSOLIDATION
-        writer = consolidation_result if is_consolidation else conversion_made
-        result = writer.write(work.proposal, work.tree, work.size)
+        found = publish()
         work.run.progress(step=work.run.job.total)
-    return done(result)
+    return found
 
 
 def _end(work: Work, part: ProposalPart, state: str, **fields: object) -> None:
