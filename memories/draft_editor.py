@@ -290,7 +290,7 @@ class DraftEditor:
 
     def _make(self, kind: str, row: Fields) -> str:
         row_id = str(uuid.uuid4())
-        self._put(kind, row_id, {**row, "created_at": timezone.now().isoformat()})
+        self._note(kind, row_id, None, {**row, "created_at": timezone.now().isoformat()})
         return row_id
 
     def _set(self, kind: str, row_id: Id, **fields: Any) -> None:
@@ -304,7 +304,9 @@ class DraftEditor:
 
     def _put(self, kind: str, row_id: Id, after: Fields | None) -> None:
         key = str(row_id)
-        before = None if kind == "send" else self._now(kind, key)
+        self._note(kind, key, None if kind == "send" else self._now(kind, key), after)
+
+    def _note(self, kind: str, key: str, before: Fields | None, after: Fields | None) -> None:
         change = difference(kind, key, before, after)
         if change is not None:
             self.rows.overlay.apply([change])
