@@ -26,6 +26,8 @@ from tests.support.routes import METHODS, Param, Route, all_routes
 
 # The word before an id says what it is the id of: a key of make_world().
 ROWS: dict[tuple[str, str], str] = {
+    ("proposals", "uuid"): "proposal",
+    ("compare", "uuid"): "proposal",
     ("jobs", "uuid"): "job",
     ("models", "uuid"): "connection",
     ("sillytavern", "uuid"): "tavern",
