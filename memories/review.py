@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -121,9 +121,10 @@ def _index_of(file: MemoryFile, since: datetime | None) -> tuple[Index, list[str
             known.index.discard(bullet.id)
             known.index.add(bullet)
             known.seen = max(known.seen, when)
-        present = {str(pk) for pk in rows.values_list("pk", flat=True)} if fresh or since is None else None
-        for gone in () if present is None else known.index.bullets.keys() - present:
-            known.index.discard(gone)
+        if rows.count() != len(known.index.bullets):
+            present = {str(pk) for pk in rows.values_list("pk", flat=True)}
+            for gone in known.index.bullets.keys() - present:
+                known.index.discard(gone)
         _known[file.pk] = known
         while len(_known) > REMEMBERED:
             _known.popitem(last=False)
@@ -133,7 +134,7 @@ def _index_of(file: MemoryFile, since: datetime | None) -> tuple[Index, list[str
     return known.index, [str(pk) for pk in ids if str(pk) in known.index.bullets]
 
 
-def _bullets(rows) -> list[tuple[Bullet, datetime]]:  # type: ignore[no-untyped-def]
+def _bullets(rows: QuerySet[Memory]) -> list[tuple[Bullet, datetime]]:
     """Bullets in file order; the story time of a block without a date is that of the block before it."""
     found, date = [], ""
     order = ("block__order", "block__created_at", "order", "created_at")
@@ -157,7 +158,8 @@ def _of_extraction(file: MemoryFile, changed: Iterable[str]) -> list[Pair]:
 
 def _store(file: MemoryFile, changed: list[str], pairs: list[Pair], texts: dict[str, str]) -> None:
     """Add the pairs that are new, look afresh at reworded ones, drop open ones that are none any more."""
-    stored = {(row.kind, frozenset((str(row.older), str(row.newer)))): row for row in file.review_pairs.all()}
+    rows = _stored(file, None if len(changed) == len(texts) else changed)
+    stored = {(row.kind, frozenset((str(row.older), str(row.newer)))): row for row in rows}
     found = {(pair.kind, frozenset((pair.older, pair.newer))): pair for pair in pairs}
     new, reopened = [], []
     for key, pair in found.items():
@@ -182,6 +184,18 @@ def _store(file: MemoryFile, changed: list[str], pairs: list[Pair], texts: dict[
             fields = ["digest", "score", "reason", "decision", "decided_at"]
             file.review_pairs.bulk_update(reopened[part], fields)
             file.review_pairs.filter(pk__in=stale[part]).delete()
+
+
+def _stored(file: MemoryFile, ids: list[str] | None) -> list[ReviewPair]:
+    """The pairs that hold one of these bullets; all of them without ids."""
+    if ids is None:
+        return list(file.review_pairs.all())
+    found: dict[uuid.UUID, ReviewPair] = {}
+    for start in range(0, len(ids), BATCH):
+        part = ids[start : start + BATCH]
+        for wanted in (Q(older__in=part), Q(newer__in=part)):
+            found |= {row.pk: row for row in file.review_pairs.filter(wanted)}
+    return list(found.values())
 
 
 def _row(file: MemoryFile, pair: Pair, digest: str) -> ReviewPair:

@@ -25,7 +25,7 @@ def mark_right(user: User, memory: Memory) -> Revision | None:
         if row.is_unverified or row.unverified_names:
             row.is_unverified, row.unverified_names = False, []
             row.save(update_fields=["is_unverified", "unverified_names"])
-            editor.touch()
+            editor.touch([row.block_id])
     return file.revisions.filter(number=file.version).first()
 
 
@@ -42,6 +42,8 @@ def decide(user: User, pair: ReviewPair, decision: str, text: str = "") -> Revis
         if not open_rows.update(decision=decision, decided_at=timezone.now()):
             raise ValueError(_("This pair was decided already. Nothing was changed."))
         if decision in (BOTH, UNRELATED):
+            told = Memory.objects.for_user(user).filter(pk=pair.newer, duplicate_of=pair.older)
+            told.update(duplicate_of=None)
             return None
         return _change(user, pair, decision, text)
 
@@ -75,6 +77,7 @@ def _change(user: User, pair: ReviewPair, decision: str, text: str) -> Revision 
             ancestors.keep(file, rows[1:])
             row, row.parents = rows[0], _lineage(rows)
         row.save(update_fields=["evidence", "parents", "updated_at"])
+        editor.touch([row.block_id])
         editor.delete_memory(gone)
     return file.revisions.filter(number=file.version).first()
 

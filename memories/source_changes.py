@@ -6,6 +6,7 @@ message that comes back clears the mark. What a person said about it ("still rig
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
@@ -35,12 +36,12 @@ def hear(news: ChatsChanged) -> None:
 
 def check_memories(file: MemoryFile, ids: Iterable[str]) -> None:
     """Look at these memories of one file, for example after a restore."""
-    rows = Memory.objects.for_user(file.owner).filter(block__file=file, block__chat__isnull=False)
-    wanted = set(ids)
-    by_chat: dict[UUID, list[Looked]] = {}
-    for chat, *row in rows.values_list("block__chat", *FIELDS):
-        if str(row[0]) in wanted and row[1]:
-            by_chat.setdefault(chat, []).append((row[0], row[1], row[2], row[3]))
+    rows = Memory.objects.for_user(file.owner).filter(block__file=file, block__chat__isnull=False).exclude(evidence=[])
+    wanted, by_chat = list(ids), defaultdict[UUID, list[Looked]](list)
+    for start in range(0, len(wanted), BATCH):
+        part = rows.filter(pk__in=wanted[start : start + BATCH])
+        for chat, pk, evidence, flag, parents in part.values_list("block__chat", *FIELDS):
+            by_chat[chat].append((pk, evidence, flag, parents))
     with unscoped("memories that were written anew"):
         for chat, found in by_chat.items():
             _check(chat, found)
@@ -55,7 +56,7 @@ def still_right(user: User, memory: Memory) -> Revision | None:
         row.evidence = [_accepted(item, contents) for item in row.evidence]
         row.is_source_changed = False
         row.save(update_fields=["evidence", "is_source_changed"])
-        editor.touch()
+        editor.touch([row.block_id])
     return file.revisions.filter(number=file.version).first()
 
 

@@ -133,7 +133,7 @@ def partners(reading: Reading) -> set[str]:
     return wanted | ({"home"} if "moved" in reading.cues else set())
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=10_000)
 def read(text: str) -> Reading:
     """Read one bullet once."""
     text = text[:LONGEST].replace("’", "'")

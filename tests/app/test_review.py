@@ -74,6 +74,8 @@ def test_taking_the_older_one_out_makes_it_an_ancestor_and_undo_brings_all_back(
     assert texts(alice) == [COAST]
     assert memory(alice, COAST).parents == [str(older.pk)]
     assert Ancestor.objects.for_user(alice).get().text == CITY
+    kept = memory_file.revision_state(older.block.file.revisions.first())["blocks"]
+    assert [one["parents"] for block in kept for one in block["memories"]] == [[str(older.pk)]]
     undo = toast(alice_client).select_one("form")["action"]
     alice_client.post(undo)
     assert texts(alice) == [CITY, COAST]

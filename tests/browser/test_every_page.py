@@ -10,6 +10,8 @@ from accounts.models import User
 from accounts.ownership import unscoped
 from tests.support.browsing import WIDTHS, signed_in
 from tests.support.scenes import lived_in
+from tests.support.scenes_review import add_reviews
+from tests.support.scenes_review import paths as review_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -37,6 +39,7 @@ def pages(scene: dict[str, Any]) -> list[str]:
         f"/memories/{scene['memory'].pk}/",
         f"/memories/{scene['memory'].pk}/edit/",
         f"/blocks/{scene['block'].pk}/",
+        *review_pages(scene).values(),
         f"/conflicts/{scene['conflict'].pk}/",
         "/wizard/folder/",
         "/wizard/folder/?folder=sample",
@@ -54,6 +57,7 @@ def pages(scene: dict[str, Any]) -> list[str]:
 def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size: str) -> None:
     with unscoped("an invented life"):
         scene = lived_in(alice)
+        scene |= add_reviews(alice, scene["character"], scene["chat"])
     wrong: list[str] = []
     with signed_in(live_server.url, alice, size) as seen:
         for path in pages(scene):
