@@ -16,7 +16,7 @@ from memories.character_frame import character_frame
 from memories.forms import BlockForm, BulletForm
 from memories.memory_file import file_for
 from memories.memory_list import Filters, cards
-from memories.models import MemoryBlock, MemoryFile
+from memories.models import MemoryBlock, MemoryFile, Revision
 from memories.views.saying import back, came_from, explained, say
 from sync.models import Character
 
@@ -25,6 +25,13 @@ def undo_url(file: MemoryFile) -> str:
     """Where the toast's Undo goes: it takes back this very change, whatever an extraction adds meanwhile."""
     url = f"{reverse('memories:undo', args=[file.character_id])}?revision={file.version}"
     return f"{url}&file={file.pk}" if file.chat_id else url
+
+
+def undo_save_url(file: MemoryFile, revision: Revision) -> str:
+    """The same for a saved edit; what arrived in other files with it is taken back too."""
+    if revision.batch is None:
+        return undo_url(file)
+    return f"{reverse('memories:undo', args=[file.character_id])}?batch={revision.batch}"
 
 
 def held(request: PersonRequest, block_id: UUID) -> MemoryBlock:

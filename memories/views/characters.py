@@ -127,12 +127,17 @@ def extract(request: PersonRequest, character_id: UUID) -> HttpResponse:
 
 @require_POST
 def undo(request: PersonRequest, character_id: UUID) -> HttpResponse:
-    """Take back the last change of the character's memory file, or the one that `revision` names."""
+    """Take back the last change of a memory file, the one that `revision` names, or all of a `batch`."""
     character = owned(Character, request, pk=character_id)
+    number, batch = request.GET.get("revision", ""), request.GET.get("batch", "")
+    if is_uuid(batch):
+        with explained(request):
+            editing.undo_batch(request.user, UUID(batch))
+            say(request, _("Taken back."))
+        return redirect("memories:character", character.pk)
     file = named_file(request, character)
     if file is None:
         raise Http404(_("There is no such page."))
-    number = request.GET.get("revision", "")
     with explained(request):
         editing.undo(request.user, file, int(number) if number.isdecimal() and len(number) < 10 else None)
         say(request, _("Taken back."))

@@ -20,7 +20,7 @@ from memories.draft_cards import cards, page_of, parts_on
 from memories.memory_file import file_for
 from memories.memory_list import facets, is_uuid
 from memories.models import Draft, MemoryFile
-from memories.views.blocks import undo_url
+from memories.views.blocks import undo_save_url
 from memories.views.editor_place import answer, bar, editing_url, held, latest_changes, place_in
 from memories.views.saying import explained, say
 from sync.models import Character
@@ -142,8 +142,10 @@ def _tell(request: PersonRequest, draft: Draft, revision: Any) -> None:
     if revision is None:
         messages.info(request, _("Nothing was changed, so nothing was saved."))
         return
-    words = [_("Saved as revision %(n)s.") % {"n": revision.number}, *drafts.saved_notes(draft)]
-    say(request, " ".join(words), undo_url(draft.file))
+    saved = _("Saved as revision %(n)s.") % {"n": revision.number}
+    if revision.file_id != draft.file_id:
+        saved = _("Saved with %(name)s.") % {"name": revision.file.character.name}
+    say(request, " ".join([saved, *drafts.saved_notes(draft)]), undo_save_url(draft.file, revision))
 
 
 @require_POST

@@ -112,7 +112,7 @@ function unfinished() {
 
 document.addEventListener("submit", async (event) => {
   const open = unfinished();
-  if (!event.target.matches("[data-finishes]") || !open.length || event.target.dataset.ready) return;
+  if (!event.target.matches("[data-finishes]") || !open.length) return;
   event.preventDefault();
   for (const form of open) {
     await new Promise((done) => {
@@ -120,9 +120,8 @@ document.addEventListener("submit", async (event) => {
       form.requestSubmit();
     });
   }
-  if (unfinished().length) return;
-  event.target.dataset.ready = "1";
-  event.target.requestSubmit();
+  // The bar was renewed meanwhile: it is the new form that saves.
+  if (!unfinished().length) document.querySelector("[data-finishes]").requestSubmit();
 });
 window.addEventListener("beforeunload", (event) => {
   if (unfinished().length) event.preventDefault();

@@ -261,6 +261,9 @@ def test_chosen_memories_move_to_a_new_block_and_copies_go_to_another_character(
     assert "They arrive with Rook when you save." in words(toast(alice_client))
     alice_client.post(url(draft, "save/"))
     assert saved_texts(file_for(rook)) == [["Lit a lamp.", "Counts steps."]]
+    alice_client.post(toast(alice_client).form["action"])
+    assert saved_texts(file_for(rook)) == []
+    assert saved_texts(file) == [["Swore an oath.", "Lit a lamp."], ["Drinks her tea cold.", "Counts steps."]]
 
 
 def test_save_makes_one_revision_and_its_toast_takes_it_back(
