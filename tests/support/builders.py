@@ -179,7 +179,14 @@ def make_proposal(file: MemoryFile, draft: Draft | None = None, text: str = "a s
         "source": _revision_text(file.owner, text),
         "draft": draft,
         "params": {"strategy": "consolidation_balanced", "prompt": text, "blocks": [], "sources": []},
-        "report": {"sources": {}, "new": {}, "tokens": {"before": 0, "after": 0}, "calls": 1, "warnings": [text]},
+        "report": {
+            "sources": {},
+            "new": {},
+            "tokens": {"before": 0, "after": 0},
+            "result": {"before": 0, "after": 0},
+            "calls": 1,
+            "warnings": [text],
+        },
     }
     proposal = Proposal.objects.create(file=file, **{**values, **fields})
     ProposalPart.objects.create(proposal=proposal, number="0001", state="done", answer={"text": text})
