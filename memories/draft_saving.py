@@ -127,7 +127,8 @@ def _write(editor: Editor, overlay: Overlay) -> None:
     _delete(file, deleted, gone)
     emptied = _drop_empty(editor, touched - set(gone))
     if changes.blocks or changes.memories:
-        editor.touch(touched | set(emptied), **_counts(changes))
+        is_moved = bool(emptied) or any(_is_placed(change) for change in changes.blocks.values())
+        editor.touch(touched | set(emptied), is_reordered=is_moved, **_counts(changes))
 
 
 def _present(rows: DraftRows, overlay: Overlay) -> Overlay:
@@ -153,6 +154,10 @@ def _touched_blocks(rows: DraftRows, changes: Overlay) -> set[str]:
 def _is_content(change: RowChange) -> bool:
     """A block that only stands elsewhere keeps its content."""
     return change.is_made or change.is_deleted or bool(set(change.after or {}) - {"order", "behind"})
+
+
+def _is_placed(change: RowChange) -> bool:
+    return change.is_made or change.is_deleted or "order" in (change.after or {})
 
 
 def _keep_deleted(editor: Editor, gone: list[str], deleted: set[str]) -> None:

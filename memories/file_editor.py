@@ -42,6 +42,8 @@ class Editor:
         self.is_changed = False
         # Blocks whose content differs from the revision before; None: any of them may.
         self.touched: set[str] | None = set()
+        self.appended: list[str] = []  # blocks added at the end
+        self.is_reordered = False  # whether blocks were put elsewhere, put in between or taken out
 
     @property
     def blocks(self) -> list[MemoryBlock]:
@@ -80,6 +82,7 @@ class Editor:
         if last is None:
             self._put_loose_text_before(block)
         self._insert(block, new, [float(place) for place in range(len(new))])
+        self.appended.append(str(block.pk))
         return block
 
     def add_memory(self, block_id: uuid.UUID | str, memory: str | NewMemory, position: int | None = None) -> Memory:
@@ -142,6 +145,7 @@ class Editor:
         for place, number in crowded.items():
             self.file.blocks.filter(pk=others[place].pk).update(order=number)
         self.file.blocks.filter(pk=block.pk).update(order=order)
+        self.is_reordered = True
         self._count()
 
     def order_blocks(self, block_ids: Sequence[uuid.UUID | str]) -> None:
@@ -177,8 +181,12 @@ class Editor:
                 setattr(self.file, name, value)
             self._count()
 
-    def touch(self, blocks: Iterable[object] | None = None, *, added: int = 0, removed: int = 0) -> None:
-        """Say that rows were changed around this editor (import, restore), and in which blocks; None = in any."""
+    def touch(
+        self, blocks: Iterable[object] | None = None, *, added: int = 0, removed: int = 0, is_reordered: bool = True
+    ) -> None:
+        """Say that rows were changed around this editor (import, restore), in which blocks (None = in any), and whether
+        the blocks are others or stand elsewhere."""
+        self.is_reordered |= is_reordered
         if blocks is None:
             self.touched = None
         self._count(*(blocks or ()), added=added, removed=removed)
@@ -215,6 +223,7 @@ class Editor:
         for place, block in enumerate(blocks):
             block.order = place
         self.file.blocks.all().bulk_update(blocks, ["order"], batch_size=200)
+        self.is_reordered = True
         self._count()
 
     def _drop_if_empty(self, block: MemoryBlock) -> None:
@@ -232,6 +241,7 @@ class Editor:
             one | {"before": heir} if one["before"] == str(block.pk) else one for one in self.file.loose_text
         ]
         block.delete()
+        self.is_reordered = True
         self._count()
 
     def _put_loose_text_before(self, block: MemoryBlock) -> None:

@@ -283,7 +283,7 @@ def _write_revision(
     latest = file.revisions.order_by().select_related("state").filter(number=file.version - 1).first()
     is_known = latest is not None and latest.memories + editor.added - editor.removed == memories
     before = revisions.manifest_of(latest) if latest is not None and is_known else None
-    state_id, blocks = revisions.store(file, before, editor.touched)
+    state_id, blocks = revisions.store(file, before, editor.touched, None if editor.is_reordered else editor.appended)
     text_id = None if text is None or text == render(file) else revisions.pack(file, [text])[0]
     return Revision.objects.create(
         file=file,
@@ -321,7 +321,8 @@ def _with_block(blocks: list[dict[str, Any]], old: dict[str, Any], order: list[s
 
 def _load(editor: Editor, before: dict[str, Any], state: dict[str, Any]) -> None:
     touched = file_state.load(editor.file, state, before)
-    editor.touch(touched, **_difference(before, state))
+    numbers = _difference(before, state)
+    editor.touch(touched, added=numbers["added"], removed=numbers["removed"])
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:

@@ -87,14 +87,17 @@ def changed_blocks(
     return {one: (_block(known, old.get(one)), _block(known, new.get(one))) for one in names}
 
 
-def store(file: MemoryFile, before: Manifest | None, touched: set[str] | None) -> tuple[int, int]:
+def store(
+    file: MemoryFile, before: Manifest | None, touched: set[str] | None, appended: list[str] | None
+) -> tuple[int, int]:
     """Keep the file's state as it is now: (id of the manifest, number of blocks).
 
-    `touched` are the blocks that changed since `before`; all are read when one of the two is None.
+    `touched` are the blocks that changed since `before`; all are read when one of the two is None. `appended` are those
+    that came at the end; None when other blocks came, went or moved.
     """
     known = contents(before) if before is not None and touched is not None else {}
+    order = _order(file, known, appended)
     known = {one: kept for one, kept in known.items() if isinstance(kept, int)}
-    order = [str(pk) for pk in file.blocks.order_by(*file_state.ORDER).values_list("pk", flat=True)]
     anew = [one for one in order if one not in known or one in (touched or ())]
     dumped = file_state.dump_blocks(file, None if len(anew) == len(order) else anew)
     ids = pack(file, [to_json(one) for one in dumped])
@@ -102,6 +105,15 @@ def store(file: MemoryFile, before: Manifest | None, touched: set[str] | None) -
     manifest = {name: getattr(file, name) for name in file_state.FILE_FIELDS}
     manifest["blocks"] = [[one, fresh.get(one) or known[one]] for one in order]
     return pack_json(file, manifest), len(order)
+
+
+def _order(file: MemoryFile, known: dict[str, Any], appended: list[str] | None) -> list[str]:
+    """The blocks in file order: as before with those behind, when that is all that happened."""
+    if known and appended is not None:
+        order = [*known, *appended]
+        if len(order) == file.blocks.count():
+            return order
+    return [str(pk) for pk in file.blocks.order_by(*file_state.ORDER).values_list("pk", flat=True)]
 
 
 def pack_json(file: MemoryFile, value: Any) -> int:
