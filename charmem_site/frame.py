@@ -29,7 +29,7 @@ class Target:
     admin: bool = False
 
 
-FIELD = ("/characters/", "/chats/", "/memories/", "/blocks/", "/revisions/", "/conflicts/")
+FIELD = ("/characters/", "/chats/", "/memories/", "/blocks/", "/revisions/", "/conflicts/", "/drafts/", "/proposals/")
 MAIN = (
     Target("memories:home", gettext_lazy("Home"), "house", key="h"),
     Target("memories:characters", gettext_lazy("Characters"), "contact-round", FIELD, "c"),
