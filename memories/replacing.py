@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from memories import memory_file
+from memories import drafts, memory_file
 from memories.blocks import clean_bullet, clean_label, is_topic
 from memories.file_editor import Editor
 from memories.find_replace import Options, Place, Refused, Search, marked, pieces_of, replaced
@@ -213,8 +213,6 @@ def _texts(user: User, files: dict[str, MemoryFile]) -> Iterator[Text]:
 
 def _texts_of_draft(draft: Draft) -> Iterator[Text]:
     """The same of an edit in progress, as it stands now."""
-    from memories import drafts
-
     view, file = drafts.view(draft), str(draft.file_id)
     for block in view.blocks([pk for pk, _n in view.listing(Filters(), newest=False)]):
         yield Text("label", str(block.id), block.label, block.is_locked, str(block.id), block.label, file)
@@ -236,8 +234,6 @@ def _replace_in_files(user: User, found: Preview, reason: str, batch: uuid.UUID)
 
 def _replace_in_draft(draft: Draft, found: Preview, reason: str) -> None:
     """One step of the draft."""
-    from memories import drafts
-
     with drafts.step(draft, reason) as editor:
         for row in found.changed:
             if row.source.kind == "label":

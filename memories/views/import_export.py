@@ -86,7 +86,7 @@ def _take(request: PersonRequest, export: ExportIn, choices: dict[int, str], tok
         messages.info(request, _("Everything of this export is here already. Nothing was added."))
         return redirect("memories:characters")
     text = ngettext("%(n)s memory imported.", "%(n)s memories imported.", taken.memories) % {"n": taken.memories}
-    say(request, text, f"{reverse('memories:undo_replace')}?batch={taken.batch}" if taken.files else "")
+    say(request, text, f"{reverse('memories:undo_replace')}?to=characters&batch={taken.batch}" if taken.files else "")
     return redirect("memories:characters")
 
 

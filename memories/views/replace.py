@@ -82,14 +82,14 @@ def _replace(request: PersonRequest, scope: Scope, options: Options) -> HttpResp
 
 @require_POST
 def undo(request: PersonRequest) -> HttpResponse:
-    """Take one Replace back in all its files."""
+    """Take back what one Replace or one import did, in all its files."""
     batch = request.GET.get("batch", "")
     if not is_uuid(batch):
         raise Http404(_("There is no such page."))
     with explained(request):
-        editing.undo_batch(request.user, UUID(batch))
-        say(request, _("Taken back."))
-    return redirect("memories:replace")
+        undone = editing.undo_batch(request.user, UUID(batch))
+        say(request, _("Taken back.") if undone else _("There is nothing to take back."))
+    return redirect("memories:characters" if request.GET.get("to") == "characters" else "memories:replace")
 
 
 def _options(query: QueryDict) -> Options:

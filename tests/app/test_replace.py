@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
-from memories import editing, memory_file, replacing
+from memories import drafts, editing, memory_file, replacing
 from memories.find_replace import Options, Refused
+from memories.memory_filters import Filters
 from memories.models import MemoryFile, Revision
 from memories.replacing import MovedOn, Scope
 from tests.support.builders import make_block, make_character, make_memory_file, make_tavern
@@ -156,6 +157,29 @@ def test_one_undo_takes_everything_back(alice: User, alice_client: Client, file:
     assert (memory_file.render(file), memory_file.render(other)) == before
 
 
+def test_in_an_open_edit_it_is_one_step_of_it(alice: User, alice_client: Client, file: MemoryFile) -> None:
+    draft = drafts.open_edit(alice, file)
+    locked = file.blocks.get(label="A lamp").memories.first()
+    with drafts.step(draft, "Lock") as editor:
+        editor.set_memories([locked.pk], is_locked=True)
+        editor.add_block("The user leaves", ["Said goodbye to the user.", "the user"], origin="written")
+    text = memory_file.render(file)
+    query = {"draft": str(draft.pk), "find": "the user", "replace": ""}
+    page = soup(alice_client.get("/replace/", query))
+    assert "1 is locked" in words(page.select_one("#found"))
+    digest = page.select_one("[name=digest]")["value"]
+    answer = alice_client.post("/replace/", {"where": f"draft:{draft.pk}", "find": "the user", "digest": digest})
+    assert answer.headers["Location"] == f"/drafts/{draft.pk}/"
+    draft.refresh_from_db()
+    now = drafts.view(draft)
+    held = {m.text for block in now.blocks([pk for pk, _n in now.listing(Filters())]) for m in block.memories}
+    assert {"Said goodbye to .", "lit the lamp.", "Nobody but the user may carry it."} <= held
+    assert "the user" not in held
+    assert memory_file.render(file) == text
+    assert "replaced by" in str(drafts.undo(draft))
+    assert alice_client.get("/replace/", {**query, "where": f"draft:{draft.pk}"}).status_code == 200
+
+
 def test_found_words_are_text(alice_client: Client, alice: User, file: MemoryFile) -> None:
     make_block(file, "Bad", ["<script>alert(1)</script> the user"])
     answer = alice_client.get("/replace/", {"find": "the user", "replace": "<img src=x onerror=alert(1)>"})
@@ -163,11 +187,28 @@ def test_found_words_are_text(alice_client: Client, alice: User, file: MemoryFil
     assert b"<img src=x" not in answer.content
 
 
-def test_nobody_finds_memories_of_others(charlie_client: Client, file: MemoryFile) -> None:
+def test_nobody_finds_memories_of_others(alice: User, charlie_client: Client, file: MemoryFile) -> None:
+    hers = drafts.open_edit(alice, file)
     page = soup(charlie_client.get("/replace/", {"find": "the user"}))
     assert "Not found" in words(page.select_one("#found"))
-    for where in (f"character:{file.character_id}", f"file:{file.pk}", "draft:x", "file:", "nonsense"):
+    for where in (
+        f"character:{file.character_id}",
+        f"file:{file.pk}",
+        f"draft:{hers.pk}",
+        "draft:x",
+        "file:",
+        "nonsense",
+    ):
         assert charlie_client.get("/replace/", {"find": "the user", "where": where}).status_code == 404
+
+
+def test_a_stranger_takes_nothing_back(alice: User, charlie_client: Client, file: MemoryFile) -> None:
+    digest = replacing.preview(alice, Scope(), Options("the user", "Wren")).digest
+    done = replacing.replace(alice, Scope(), Options("the user", "Wren"), digest)
+    charlie_client.post(f"/replace/undo/?batch={done.batch}")
+    assert "Wren lit the lamp." in texts(file).values()
+    assert "nothing to take back" in words(toast(charlie_client))
+    assert charlie_client.post("/replace/undo/?batch=x").status_code == 404
 
 
 PLAIN = st.text(alphabet="abc <m", min_size=1, max_size=3)
