@@ -149,10 +149,11 @@ def parse_memories(text: str | None) -> list[Block]:
     return [block for block in found if block.bullets]
 
 
-def parse(text: str | None, form: Format = BLOCK_FORMAT) -> Document:
+def parse(text: str | None, form: Format = BLOCK_FORMAT, *earlier: Format) -> Document:
     """Read a file without losing anything: other bullet marks and wrapped lines count, the rest is loose text.
 
-    Between blocks, blank space and the separator of `form` are layout and not loose text.
+    Between blocks, blank space and the separator of `form` are layout and not loose text; so are those of `earlier`,
+    layouts that some blocks of the file have kept.
     """
     text = text or ""
     blocks: list[Block] = []
@@ -163,7 +164,7 @@ def parse(text: str | None, form: Format = BLOCK_FORMAT) -> Document:
         if not block.bullets:
             continue
         gap = text[start : found.start]
-        if not _is_layout(gap, form):
+        if not any(_is_layout(gap, one) for one in (form, *earlier)):
             loose.append(Loose(len(blocks), clean_loose(gap)))
         blocks.append(block)
         start = found.end

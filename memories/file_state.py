@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -112,6 +112,11 @@ def text_of(state: dict[str, Any]) -> str:
     own = {n: _own_form(one) for n, one in enumerate(one for one in state["blocks"] if one["memories"]) if one["form"]}
     document = document_of(state)
     return _mixed(document, form, own) if own else serialize(document, form)
+
+
+def own_forms(blocks: Iterable[MemoryBlock]) -> set[Format]:
+    """The earlier layouts that some of these blocks have kept."""
+    return {_own_form({"form": block.form}) for block in blocks if block.form}
 
 
 def _own_form(block: dict[str, Any]) -> Format:

@@ -26,7 +26,7 @@ from jobs.enqueue import enqueue
 from jobs.models import Job, JobEvent
 from jobs.registry import JobKind
 from jobs.run import JobRun, Outcome, done
-from memories import memory_file, revisions
+from memories import memory_file, revisions, try_it
 from memories.models import (
     Ancestor,
     DraftStep,
@@ -111,6 +111,7 @@ def erase(user: User, chat: Chat, *, with_memories: bool = False) -> None:
         _erase_rows(user, chat, eraser)
         _erase_states(user, eraser)
         _erase_work(user, eraser)
+        try_it.forget(user, chat)
         jobs = ExtractedChunk.objects.for_user(user).filter(chat=chat, job__isnull=False).values("job")
         JobEvent.objects.for_user(user).filter(job__in=jobs).delete()
         _erase_messages(user, chat)

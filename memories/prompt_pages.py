@@ -85,11 +85,6 @@ class PromptPage:
         return str(prompt_words.WHAT_FOR.get(self.name, ""))
 
     @property
-    def reference(self) -> str:
-        """The shipped text that says which variables there are."""
-        return reference_of(self.name)
-
-    @property
     def merge(self) -> Merge | None:
         """Where the person began, their text, and the default of today; None while there is nothing to compare."""
         if self.own is None or self.default is None:

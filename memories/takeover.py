@@ -21,8 +21,8 @@ SAME_BULLET = 70  # two wordings of one bullet in the same block (rapidfuzz rati
 def take_over(editor: Editor, text: str) -> None:
     """Make the file's rows say what `text` says. Call inside an open change."""
     file = editor.file
-    document = parse(text, file_state.format_of(file))
     known = file_state.blocks_of(file)
+    document = parse(text, file_state.format_of(file), *file_state.own_forms(known))
     before = [memory.pk for block in known for memory in block.memories.all()]
     pool = _Pool(memory for block in known for memory in block.memories.all())
     blocks = _match_blocks(document, known)

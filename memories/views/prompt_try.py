@@ -19,7 +19,9 @@ from memories.views.prompts import page_of
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: PersonRequest, name: str) -> HttpResponse:
     """What would be sent, its size and price; POST with do=ask sends it."""
-    shown = page_of(request, name)
+    is_fresh = request.method != "POST" and "job" not in request.GET
+    # The form's character is the one to try on; whose text the tabs lead to stands in `place`.
+    shown = page_of(request, name, "character" if is_fresh else "place")
     if not shown.can_try:
         raise Http404(_("This prompt cannot be tried on a chat."))
     job = try_it_page.job_of(request.user, name, request.GET.get("job", ""))
@@ -28,7 +30,8 @@ def page(request: PersonRequest, name: str) -> HttpResponse:
     context = {"page": shown, "tab": "try", "job": job, **_preview(request, choice)}
     if request.POST.get("do") == "ask" and choice.trial is not None and not context["error"]:
         started = try_it.start(request.user, choice.trial)
-        return redirect(f"{request.path}?job={started.pk}")
+        place = f"&place={shown.character.pk}" if shown.character else ""
+        return redirect(f"{request.path}?job={started.pk}{place}")
     is_refused = request.method == "POST" and bool(context["error"])
     return render(request, "memories/prompt_try.html", context, status=422 if is_refused else 200)
 

@@ -27,17 +27,17 @@ from sync.models import Character
 VERSIONS_A_PAGE = 30
 
 
-def page_of(request: PersonRequest, name: str) -> PromptPage:
-    """The prompt that the address names, for the character that the query or the form names; else 404."""
+def page_of(request: PersonRequest, name: str, field: str = "character") -> PromptPage:
+    """The prompt that the address names, for the character that `field` of the query or form names; else 404."""
     try:
-        return prompt_pages.prompt_page(request.user, name, chosen_character(request))
+        return prompt_pages.prompt_page(request.user, name, chosen_character(request, field))
     except NoSuchPrompt as error:
         raise Http404(str(error)) from error
 
 
-def chosen_character(request: PersonRequest) -> Character | None:
-    """The person's character that `character` names, None without one; 404 for anything else."""
-    wanted = (request.POST.get("character") or request.GET.get("character") or "").strip()
+def chosen_character(request: PersonRequest, field: str) -> Character | None:
+    """The person's character that `field` names, None without one; 404 for anything else."""
+    wanted = (request.POST.get(field) or request.GET.get(field) or "").strip()
     if not wanted:
         return None
     if not is_uuid(wanted):

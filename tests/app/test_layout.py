@@ -84,6 +84,18 @@ def test_what_is_read_back_from_a_mixed_file_changes_nothing(alice: User, file: 
     assert import_text(file, text, reason="read") is None
 
 
+def test_an_edit_outside_of_a_mixed_file_takes_no_separator_for_text(alice: User, file: MemoryFile) -> None:
+    change_layout(alice, file, Format("custom", "\n\n%%%\n\n"))
+    change_layout(alice, file, Format("bullet"), only_new=True)
+    add(file, "third chat", "2026-03-03 20:00")
+    import_text(
+        file, render(file).replace("- Flux promised Alex not to climb.", "- Flux will not climb.", 1), reason="x"
+    )
+    assert file.loose_text == []
+    assert "Flux will not climb." in render(file)
+    assert "\n\n%%%\n\n" in render(file)
+
+
 def test_a_layout_is_undone_with_its_forms(alice: User, file: MemoryFile, alice_client: Client) -> None:
     before = render(file)
     change_layout(alice, file, Format("bullet"))

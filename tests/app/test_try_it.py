@@ -145,6 +145,15 @@ def test_words_that_are_not_saved_can_be_tried(
     assert "Nothing worth keeping" in page
 
 
+def test_the_tabs_lead_back_to_the_text_that_is_tried(
+    alice: User, alice_client: Client, fake: FakeModel, flux: Character, chat: Chat, model: Connection
+) -> None:
+    place = f'href="/settings/prompts/extraction/?character={flux.pk}"'
+    assert place in alice_client.get(f"{PAGE}?character={flux.pk}").content.decode()
+    assert place not in ask(alice_client, alice, **form(flux, chat, model))
+    assert place in ask(alice_client, alice, **form(flux, chat, model, place=str(flux.pk), messages="2-3"))
+
+
 def test_an_answer_that_is_no_memory_is_shown_word_for_word(
     alice: User, alice_client: Client, fake: FakeModel, flux: Character, chat: Chat, model: Connection
 ) -> None:
