@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -54,6 +56,11 @@ def side_by_side(user: User, left: Proposal, right: Proposal) -> dict[str, Any]:
     """Context of the comparison: `sides`, `differences`, and how many `more` there are."""
     found = compare(user, left, right)
     titles = [strategy_title(user, one.strategy) for one in (found.a, found.b)]
+    if titles[0] == titles[1]:
+        times = [date_format(localtime(one.created_at), "TIME_FORMAT") for one in (left, right)]
+        titles = [
+            _("%(strategy)s, %(time)s") % {"strategy": t, "time": at} for t, at in zip(titles, times, strict=True)
+        ]
     words = {
         "missing": _("not accounted for"),
         "dropped": _("left out"),
