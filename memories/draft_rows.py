@@ -72,18 +72,18 @@ class DraftRows:
         left = {one for one in present if one in changes and _leaves(changes[one].after, key)}
         return self._placed("memory", {one: place for one, place in present.items() if one not in left})
 
-    def listed(self, found: QuerySet[Memory], *, is_all: bool) -> list[tuple[str, int]]:
+    def listed(self, found: QuerySet[Memory], *, is_all: bool) -> list[tuple[uuid.UUID, int]]:
         """(block, bullets among `found`) in file order; bullets that the edit changes do not count. With `is_all` also
         blocks that have none of them."""
         rows = found.order_by("block__order", "block__created_at", "block").values_list("block").annotate(n=Count("pk"))
-        counts = {str(block): n for block, n in rows}
+        counts: dict[uuid.UUID, int] = dict(rows)
         for part in parts([one for one, change in self.overlay.memories.items() if not change.is_made]):
             for block in found.filter(pk__in=part).order_by().values_list("block", flat=True):
-                counts[str(block)] -= 1
+                counts[block] -= 1
         is_complete = not is_all or len(counts) == self.file.blocks.count()
         if is_complete and not self.overlay.blocks:
             return list(counts.items())
-        places = (place[2] for place in self.block_places())
+        places = (uuid.UUID(place[2]) for place in self.block_places())
         return [(one, counts.get(one, 0)) for one in places]
 
     def read_blocks(self, block_ids: Sequence[str]) -> list[str]:

@@ -171,8 +171,9 @@ class DraftView:
         found = self.rows.listed(wanted.apply(facts) if wanted else facts, is_all=wanted is None or bool(self.overlay))
         own = self._own_counts(wanted)
         whole = self._whole_counts(wanted)
-        counts = ((one, whole.get(one, n + own.get(one, 0))) for one, n in (reversed(found) if newest else found))
-        return [(uuid.UUID(one), n) for one, n in counts if wanted is None or n > 0]
+        order = reversed(found) if newest else found
+        counts = ((one, whole.get(one, n + own.get(one, 0))) for one, n in order)
+        return [one for one in counts if wanted is None or one[1] > 0]
 
     def chat(self, chat_id: uuid.UUID | None) -> Chat | None:
         """A chat of one of the blocks held."""
@@ -183,21 +184,18 @@ class DraftView:
             self._chats = Chat.objects.for_user(self.draft.owner).in_bulk(ids)
         return self._chats.get(chat_id)
 
-    def _own_counts(self, filters: RowFilters | None) -> dict[str, int]:
+    def _own_counts(self, filters: RowFilters | None) -> dict[uuid.UUID, int]:
         """How many of the bullets that the edit changes are shown in each block."""
-        counts: defaultdict[str, int] = defaultdict(int)
+        counts: defaultdict[uuid.UUID, int] = defaultdict(int)
         for row in self.memories(self.overlay.memories):
             if not row.is_topic and self._holds(filters, row):
-                counts[str(row.block_id)] += 1
+                counts[row.block_id] += 1
         return counts
 
-    def _whole_counts(self, filters: RowFilters | None) -> dict[str, int]:
+    def _whole_counts(self, filters: RowFilters | None) -> dict[uuid.UUID, int]:
         """Blocks that have to be counted anew bullet by bullet."""
-        whole = self._to_count_anew() if filters else set()
-        self.blocks(whole)
-        return {
-            one: sum(not row.is_topic and self._holds(filters, row) for row in self.memories_of(one)) for one in whole
-        }
+        blocks = self.blocks(self._to_count_anew()) if filters else []
+        return {one.id: sum(not row.is_topic and self._holds(filters, row) for row in one.memories) for one in blocks}
 
     def _holds(self, filters: RowFilters | None, row: DraftMemory) -> bool:
         if filters is None:
