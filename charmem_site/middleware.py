@@ -6,8 +6,10 @@ One constant policy, no nonce, no inline script or style.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
@@ -36,13 +38,23 @@ def bounded_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
 
     def middleware(request: HttpRequest) -> HttpResponse:
         length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdecimal() or int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        if not length.isdecimal() or int(length) > _most(request, int(length) if length.isdecimal() else 0):
             return _refused(413, _("This is more than CharMem takes. Nothing was changed."))
         if "%00" in request.META.get("QUERY_STRING", ""):
             return _refused(400, _("This address cannot be right."))
         return get_response(request)
 
     return middleware
+
+
+def _most(request: HttpRequest, wanted: int) -> int:
+    """Bytes that this request may have: files are taken on the import pages, from people who are signed in."""
+    usual: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if wanted <= usual or not request.path.endswith("/import/"):
+        return usual
+    session = import_module(settings.SESSION_ENGINE).SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    most: int = settings.UPLOAD_MAX_SIZE
+    return most if SESSION_KEY in session else usual
 
 
 def _refused(status: int, text: str) -> HttpResponse:

@@ -148,6 +148,7 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 50
+UPLOAD_MAX_SIZE = 66 * 1024 * 1024  # bytes of a request with a file, on the import pages
 
 LANGUAGE_CODE = "en"
 USE_I18N = True

@@ -8,7 +8,17 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs import registry
-        from memories import consolidation, conversion, extraction, forgetting, review, trash, try_it, write_back
+        from memories import (
+            consolidation,
+            conversion,
+            conversion_databank,
+            extraction,
+            forgetting,
+            review,
+            trash,
+            try_it,
+            write_back,
+        )
         from memories.search_rows import KINDS
         from search.registry import register as make_searchable
 
@@ -17,6 +27,7 @@ class MemoriesConfig(AppConfig):
         registry.register(try_it.job_kind())
         registry.register(consolidation.job_kind())
         registry.register(conversion.job_kind())
+        registry.register(conversion_databank.job_kind())
         for kind in KINDS:
             make_searchable(kind)
         registry.register(review.job_kind())

@@ -19,16 +19,17 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from jobs.enqueue import enqueue
+from jobs.enqueue import retry as retry_job
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
-from memories import consolidation, consolidation_run, conversion_rules, conversion_source, drafts
+from memories import consolidation, consolidation_run, conversion_rules, conversion_source, drafts, revisions
 from memories.consolidation_plan import Item
 from memories.consolidation_reads import items_of
 from memories.conversion_source import Portion, Source, read_source, reading_of
 from memories.file_editor import NewMemory
 from memories.formats_types import Reading
-from memories.models import Draft, MemoryFile, Proposal, Revision
+from memories.models import Draft, MemoryFile, Proposal, Revision, RevisionText
 from memories.own_prompts import text_in_force
 from providers.models import Connection
 from providers.queries import default_connection
@@ -386,3 +387,25 @@ def page_of(job: Job) -> str:
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
     return JobKind(KIND, _("Import notes"), run, page_of, "chunks")
+
+
+def resume(user: User, proposal: Proposal) -> None:
+    """Go on with an import that stopped or failed; what was answered is not asked again. ValueError for any other."""
+    consolidation.settle(proposal)
+    if proposal.state not in (Proposal.State.STOPPED, Proposal.State.FAILED):
+        raise ValueError(_("This import has not stopped."))
+    proposal.parts.filter(state="failed").update(state="waiting", attempts=0)
+    consolidation_run.set_state(proposal, Proposal.State.PLANNED)
+    if proposal.job is None or not retry_job(proposal.job):
+        proposal.job = _enqueue(user, proposal)
+        proposal.save(update_fields=["job"])
+
+
+def keep(user: User, file: MemoryFile, text: str) -> int:
+    """Store a text; its id."""
+    return conversion_source.keep_text(user, file, text)
+
+
+def kept(user: User, text_id: int) -> str:
+    """The text stored under that id."""
+    return revisions.unpack(RevisionText.objects.for_user(user).get(pk=text_id).data)
