@@ -181,6 +181,8 @@ def _move(draft: Draft, by: int) -> str | None:
     for _attempt in range(2):
         draft.refresh_from_db(fields=["pointer", "state"])
         _check_open(draft)
+        if by < 0 and draft.pointer <= draft.floor:
+            return None
         number = draft.pointer if by < 0 else draft.pointer + 1
         label = _label(draft.steps.filter(number=number).values_list("label", flat=True))
         if label is None:

@@ -55,6 +55,11 @@ class Draft(OwnedModel):
     def __str__(self) -> str:
         return self.title or str(self.pk)
 
+    @property
+    def floor(self) -> int:
+        """The lowest pointer that undo reaches: what a proposal made is step 1, and is discarded only as a whole."""
+        return 0 if self.kind == self.Kind.EDIT else 1
+
 
 class DraftStep(ScopedModel):
     """One operation of a draft, as the rows that it changes.

@@ -101,8 +101,8 @@ def bar(draft: Draft, view: drafts.DraftView) -> dict[str, Any]:
     labels = dict(near.values_list("number", "label"))
     return {
         "draft": draft,
-        "changes": view.changes,
-        "undo_label": labels.get(draft.pointer, ""),
+        "changes": max(0, view.changes - draft.floor),
+        "undo_label": labels.get(draft.pointer, "") if draft.pointer > draft.floor else "",
         "redo_label": labels.get(draft.pointer + 1, ""),
         "next_number": draft.file.version + 1,
     }

@@ -181,8 +181,25 @@ def test_taking_out_a_new_memory_by_hand_shows_what_it_held(
     draft = Draft.objects.for_user(file.owner).get(pk=proposal.draft_id)
     with drafts.step(draft, "taken out") as editor:
         editor.delete_memories([new])
-    box = words(seen(alice_client, proposal).select_one("#lost"))
+    shown = seen(alice_client, proposal)
+    assert "1 change of yours" in words(shown.select_one("#edit-bar"))
+    box = words(shown.select_one("#lost"))
     assert f"{len(held)} old memories are not accounted for" in box and "you took out what held it" in box
+
+
+def test_undo_takes_back_what_the_person_did_and_never_the_result_itself(
+    alice_client: Client, file: MemoryFile, fake: Merger
+) -> None:
+    fill(file, 2)
+    proposal = started(alice_client, file)
+    draft = Draft.objects.for_user(file.owner).get(pk=proposal.draft_id)
+    with drafts.step(draft, "taken out") as editor:
+        editor.delete_memories([next(iter(proposal.report["new"]))])
+    for _time in range(3):
+        alice_client.post(f"/drafts/{draft.pk}/undo/")
+    draft.refresh_from_db()
+    assert draft.pointer == 1
+    assert words(seen(alice_client, proposal).h1) == "4 memories became 2"
 
 
 def test_nothing_is_lost_by_an_apply_that_did_not_say_so(alice_client: Client, file: MemoryFile, fake: Merger) -> None:
