@@ -43,8 +43,11 @@ def page(request: PersonRequest) -> HttpResponse:
 def memory_place(request: PersonRequest, memory_id: UUID) -> HttpResponseRedirect:
     """The character page that holds this memory, opened at it; a topic tag stands on its card."""
     memory = owned(Memory, request, pk=memory_id)
-    anchor = f"b{memory.block_id}" if memory.is_topic else f"m{memory.pk}"
-    return _to_card(request.user, memory.block_id, anchor)
+    if memory.is_topic:
+        return _to_card(request.user, memory.block_id, f"b{memory.block_id}")
+    bullets = Memory.objects.for_user(request.user).filter(block=memory.block_id, is_topic=False)
+    order = list(bullets.order_by("order", "created_at").values_list("pk", flat=True))
+    return _to_card(request.user, memory.block_id, f"m{memory.pk}", order.index(memory.pk))
 
 
 @require_safe
@@ -54,9 +57,12 @@ def block_place(request: PersonRequest, block_id: UUID) -> HttpResponseRedirect:
     return _to_card(request.user, block.pk, f"b{block.pk}")
 
 
-def _to_card(user: User, block_id: UUID, anchor: str) -> HttpResponseRedirect:
+def _to_card(user: User, block_id: UUID, anchor: str, position: int = 0) -> HttpResponseRedirect:
+    """The page with the bullet at `position` of the block; a long block goes on over several."""
     block = MemoryBlock.objects.for_user(user).select_related("file__character").get(pk=block_id)
-    pages = pages_of(block_ids(user, block.file.character, Filters()))
-    number = next((n for n, ids in enumerate(pages, 1) if block_id in ids), 1)
+    pages = enumerate(pages_of(block_ids(user, block.file.character, Filters())), 1)
+    number = max(
+        (n for n, parts in pages if any(p.block == block_id and p.start <= position for p in parts)), default=1
+    )
     url = reverse("memories:character", args=[block.file.character_id])
     return redirect(f"{url}{f'?page={number}' if number > 1 else ''}#{anchor}")

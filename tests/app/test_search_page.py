@@ -110,6 +110,14 @@ def test_a_memory_leads_to_the_page_that_holds_its_card(alice: User, alice_clien
     )
 
 
+def test_a_memory_deep_in_an_endless_block_is_reached_too(alice: User, alice_client: Client) -> None:
+    character = make_character(make_tavern(alice))
+    block = make_memory_file(character, [("Night", [f"Fact {n}." for n in range(3 * BULLETS_A_PAGE)])]).blocks.get()
+    bullet = block.memories.get(text=f"Fact {2 * BULLETS_A_PAGE + 5}.")
+    answer = alice_client.get(f"/memories/{bullet.pk}/place/")
+    assert soup(alice_client.get(answer.headers["Location"])).select_one(f"#m{bullet.pk}")
+
+
 def test_it_says_when_the_index_is_behind(alice: User, alice_client: Client) -> None:
     make_world(alice)
     index.step(seconds=-1)
