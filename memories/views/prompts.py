@@ -157,7 +157,7 @@ def _places(
 def _title(words: str) -> str:
     """The first words of a place, without the number of a list."""
     head = re.sub(r"^(?:\d{1,3}[.)]|[-*•])\s+", "", words.strip()).split()
-    return " ".join(head[:7]) + ("…" if len(head) > 7 else "")
+    return " ".join(head[:7]).rstrip(".,;:") + ("…" if len(head) > 7 else "")
 
 
 @require_safe
