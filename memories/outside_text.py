@@ -6,6 +6,8 @@ text outside ──▶ ours unchanged since the last write? ──yes──▶ r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,12 +17,15 @@ from accounts.ownership import unscoped
 from memories import memory_file
 from memories.blocks import parse, serialize_block
 from memories.file_names import find_existing
+from memories.file_state import format_of
 from memories.models import MemoryFile
+from memories.outside_merge import Trio, merged, trios
+from memories.revisions import revision_text
 from sync import databank, outbox
 from sync.events import DatabankText
 from sync.models import Attachment, Character, FileConflict
 
-OURS, THEIRS, BOTH = "ours", "theirs", "both"
+OURS, THEIRS, BOTH, BLOCKS = "ours", "theirs", "both", "blocks"
 LONGEST_NAME = 300
 
 
@@ -121,12 +126,13 @@ def open_conflict(file: MemoryFile) -> FileConflict | None:
     return rows.first()
 
 
-def decide(user: User, conflict: FileConflict, decision: str) -> None:
-    """Answer the question: keep ours, theirs, or theirs with ours below. Each way both texts stay in the history.
+def decide(user: User, conflict: FileConflict, decision: str, choices: Mapping[str, str] | None = None) -> None:
+    """Answer the question: keep ours, theirs, theirs with ours below, or block by block as `choices` say.
 
-    The text outside becomes a revision first, so that it can be restored whatever was chosen.
+    Each way both texts stay in the history: the text outside becomes a revision first, so that it can be restored
+    whatever was chosen. `choices`: {key of a block: "mine" | "theirs" | "both"}.
     """
-    if decision not in (OURS, THEIRS, BOTH):
+    if decision not in (OURS, THEIRS, BOTH, BLOCKS):
         raise ValueError(_("Choose which text to keep."))
     file: MemoryFile = conflict.attachment.memory_file
     with transaction.atomic():
@@ -135,14 +141,34 @@ def decide(user: User, conflict: FileConflict, decision: str) -> None:
         if not open_rows.update(decision=decision, decided_at=timezone.now()):
             return
         ours, our_text = file.revisions.first(), memory_file.render(file)
+        wanted = _wanted(conflict, file, our_text, decision, choices or {})
         memory_file.import_text(file, conflict.theirs, reason=_("Changed in SillyTavern"), author=user)
         if decision != THEIRS and ours is not None:
             memory_file.restore(file, ours, author=user, reason=_("Ours kept"))
-        if decision == BOTH:
-            text = appended(conflict.theirs, our_text)
-            memory_file.import_text(file, text, reason=_("Both kept"), author=user)
+        if wanted is not None:
+            reason = _("Both kept") if decision == BOTH else _("Put together by block")
+            memory_file.import_text(file, wanted, reason=reason, author=user)
         conflict.refresh_from_db(fields=["decision", "decided_at"])
         _accept(file, conflict.attachment, conflict.theirs_hash, is_written=decision == THEIRS)
+
+
+def _wanted(
+    conflict: FileConflict, file: MemoryFile, our_text: str, decision: str, choices: Mapping[str, str]
+) -> str | None:
+    """The text that is neither ours nor theirs; None when one of them stays."""
+    if decision == BOTH:
+        return appended(conflict.theirs, our_text)
+    if decision == BLOCKS:
+        return merged(blocks_of(conflict, file), choices, conflict.theirs, format_of(file))
+    return None
+
+
+def blocks_of(conflict: FileConflict, file: MemoryFile) -> list[Trio]:
+    """All blocks of both texts beside what was written last."""
+    last = file.revisions.filter(number=file.written_version).select_related("text", "state").first()
+    base = revision_text(last) if last is not None else ""
+    ours = memory_file.render(file) if conflict.decided_at is None else conflict.ours
+    return trios(base, ours, conflict.theirs, format_of(file))
 
 
 def appended(theirs: str, ours: str) -> str:

@@ -14,6 +14,8 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.access import owned
 from accounts.models import User
 from memories import outside_text, write_back
+from memories.merge import Merge
+from memories.merge_page import merge_cards
 from memories.models import MemoryFile
 from memories.two_texts import sides
 from sync.models import FileConflict
@@ -21,25 +23,36 @@ from sync.models import FileConflict
 
 @require_GET
 def show(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
-    """Ours beside theirs, what both have folded up."""
+    """Block by block where both changed one, else the whole texts side by side."""
     conflict = owned(FileConflict, request, pk=conflict_id)
     file = owned(MemoryFile, request, attachment=conflict.attachment_id)
+    rows = outside_text.blocks_of(conflict, file)
     ours, theirs = sides(conflict.ours, conflict.theirs)
-    context = {"conflict": conflict, "file": file, "character": file.character, "ours": ours, "theirs": theirs}
+    context = {
+        "conflict": conflict,
+        "file": file,
+        "character": file.character,
+        "ours": ours,
+        "theirs": theirs,
+        "cards": merge_cards(Merge([row.shown() for row in rows if row.is_conflict])),
+        "has_blocks": bool(rows),
+        "silent": sum(1 for row in rows if not row.is_conflict and row.mine != row.theirs),
+    }
     return render(request, "memories/conflict.html", context)
 
 
 @require_POST
 def decide(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
-    """Keep ours, theirs, or both."""
+    """Block by block (`choice-<block>`), or one of the texts whole: `decision` is blocks, ours, theirs or both."""
     conflict = owned(FileConflict, request, pk=conflict_id, decided_at__isnull=True)
     file = owned(MemoryFile, request, attachment=conflict.attachment_id)
+    choices = {key.removeprefix("choice-"): str(value) for key, value in request.POST.items() if key[:7] == "choice-"}
     try:
-        outside_text.decide(cast(User, request.user), conflict, request.POST.get("decision", ""))
+        outside_text.decide(cast(User, request.user), conflict, request.POST.get("decision", ""), choices)
     except ValueError as problem:
         messages.error(request, str(problem))
         return redirect("memories:conflict", conflict_id=conflict.pk)
-    messages.success(request, _("Decided. The other text stays in the history."))
+    messages.success(request, _("Decided. Both texts stay in the history."))
     return redirect("memories:character", file.character_id)
 
 

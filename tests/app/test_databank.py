@@ -19,6 +19,7 @@ from sync.events import DatabankText
 from sync.models import Attachment, Character, FileConflict
 from tests.support.builders import make_attachment, make_character
 from tests.support.databank import make_file, make_mara, path_of, text_of
+from tests.support.pages import soup, words
 
 FOUND = '# My heading\n\n<memory chat="Pier" date="2025-06-15 15:30">\n- Mara keeps a lantern.\n</memory>\n\nA note.'
 Run = Callable[[], None]
@@ -169,6 +170,41 @@ def test_an_outside_edit_becomes_a_revision(mara: Character, work: Run) -> None:
     assert file.revisions.first().reason == "Changed in SillyTavern"
     assert [memory.text for memory in memory_file.memories_of(file)] == ["Mara keeps two lanterns."]
     assert "two lanterns" in text_of(attachment)
+
+
+def test_two_changes_of_a_file_are_put_together_block_by_block(
+    mara: Character, work: Run, alice_client: Client
+) -> None:
+    file, attachment = adopted(mara)
+    work()
+    path_of(attachment).write_text(FOUND.replace("a lantern", "two lanterns"), encoding="utf-8")
+    add(file, "Mara fears the eastern buoy.")
+    work()
+    conflict = FileConflict.objects.for_user(mara.tavern.owner).get()
+    page = soup(alice_client.get(f"/conflicts/{conflict.pk}/"))
+    assert page.select("[name^=choice-]") == [] and "Put together" in words(page.select_one("button.is-primary"))
+    alice_client.post(f"/conflicts/{conflict.pk}/decide/", {"decision": "blocks"})
+    work()
+    text = text_of(attachment)
+    assert "two lanterns" in text and "eastern buoy" in text and "a lantern" not in text
+    file.refresh_from_db()
+    assert file.version == file.written_version and outside_text.open_conflict(file) is None
+    assert [one.reason for one in file.revisions.all()[:2]] == ["Put together by block", "Ours kept"]
+
+
+def test_a_block_that_both_changed_is_put_to_the_person(mara: Character, work: Run, alice_client: Client) -> None:
+    file, attachment = adopted(mara)
+    work()
+    path_of(attachment).write_text(FOUND.replace("a lantern", "two lanterns"), encoding="utf-8")
+    with memory_file.change(file, reason="Edited") as editor:
+        editor.set_text(memory_file.memories_of(file)[0].pk, "Mara keeps no lantern.")
+    work()
+    conflict = FileConflict.objects.for_user(mara.tavern.owner).get()
+    page = soup(alice_client.get(f"/conflicts/{conflict.pk}/"))
+    name = page.select_one("[name^=choice-]")["name"]
+    alice_client.post(f"/conflicts/{conflict.pk}/decide/", {"decision": "blocks", name: "both"})
+    work()
+    assert [one.text for one in memory_file.memories_of(file)] == ["Mara keeps two lanterns.", "Mara keeps no lantern."]
 
 
 def test_an_edit_that_meets_new_memories_asks_and_writes_nothing(mara: Character, work: Run) -> None:
