@@ -126,3 +126,10 @@ def test_strangers_pin_nothing_and_undo_nothing(
     assert bob_client.post(f"/pin/undo/?batch={undo}").status_code == 404
     assert texts(alice, flux) == ["Mine."]
     assert alice_client.get(f"/chats/{chat.pk}/messages/99/pin/").status_code == 404
+
+
+def test_the_reader_leads_to_the_pin_of_each_message(flux: Character, alice_client: Client) -> None:
+    chat = make_chat(flux, 2)
+    page = alice_client.get(f"/chats/{chat.pk}/").content.decode()
+    assert page.count('/pin/"') == 2
+    assert f'href="/chats/{chat.pk}/messages/1/pin/" aria-label="Pin message 1"' in page
