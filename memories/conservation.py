@@ -186,9 +186,13 @@ class _Scale:
     def _grounded(self, source: str, place: int) -> float:
         """The share of the bullet's weighted words that stand in what it claims; a word of no source weighs full."""
         own = {word: 1 / max(1, self.spread[word]) for word in self.made[place]}
-        claims = (self.terms[one] for one in self.results[place].claims | {source} if one in self.terms)
-        known = set().union(*claims)
+        known = set().union(*(self.terms[one] for one in self._claims(source, place)))
         return sum(weight for word, weight in own.items() if word in known) / (sum(own.values()) or 1)
+
+    def _claims(self, source: str, place: int) -> set[str]:
+        """What the bullet can have its words from: what it claims; all sources when it claims none."""
+        claims = self.results[place].claims & self.texts.keys()
+        return {source, *claims} if claims else set(self.texts)
 
     def _words_of(self, place: int) -> SourceWords:
         if place not in self._known:
@@ -197,12 +201,11 @@ class _Scale:
 
     def _is_reversed(self, source: str, place: int) -> bool:
         """A "not" that got lost, or that none of the bullet's sources has."""
-        claims = self.results[place].claims | {source}
         before = _words(self.texts[source])
         after = _words(self.results[place].text)
         if before & NEGATIONS and not after & DENYING:
             return True
-        together = set().union(*(_words(self.texts[one]) for one in claims if one in self.texts))
+        together = set().union(*(_words(self.texts[one]) for one in self._claims(source, place)))
         return bool(after & NEGATIONS) and not together & DENYING
 
 

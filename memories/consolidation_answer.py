@@ -23,6 +23,7 @@ from memories.answer import (
 )
 from memories.blocks import clean_bullet, is_topic, split_multi_tag
 
+WIDE = re.compile(r"[ \t]{9,}")
 VALUE = r"\"[^\"\n]{0,600}\"|“[^”\n]{0,600}”|'[^'\n]{0,600}'(?=[\s>/])|[^\s>\"“']+"
 TAG = re.compile(rf"<(/?)memor(?:y|ies)\b((?:\s+[\w-]+\s*=\s*(?:{VALUE}))*\s*/?|[^>\n]{{0,1000}})>", re.IGNORECASE)
 LABEL = re.compile(
@@ -75,7 +76,7 @@ class Made:
 
 def read(text: str, ids: Sequence[str], *, is_truncated: bool = False, ignore: Collection[str] = ()) -> Made:
     """Read an answer about the memories `ids` ("b1.1", …, in order); `ignore` holds the prompt's own examples."""
-    text = without_reasoning(text, is_truncated=is_truncated)
+    text = without_reasoning(WIDE.sub(" " * 8, text), is_truncated=is_truncated)
     if not text:
         return Made("empty", is_cut=is_truncated)
     text = ESCAPED_TAG.sub(r"<\1>", FENCE_LINE.sub("", text))
@@ -103,15 +104,14 @@ class Ids:
     def all_in(self, text: str) -> list[str]:
         """Every known id that a list like "b1.2, 3.1-3.4 and b7" names, each once, in order of naming."""
         found: list[str] = []
-        parts = list(RANGE.finditer(text))
-        start: str | None = None
-        for part in parts:
-            if start is not None:
+        start = ""
+        for part in RANGE.finditer(text):
+            if start:
                 found += self._between(start, part[1])
-            start = part[1] if part[2] else None
-            if start is None:
+            elif not part[2]:
                 found += self._named(part[1])
-        return list(dict.fromkeys(found if start is None else [*found, *self._named(start)]))
+            start = part[1] if part[2] else ""
+        return list(dict.fromkeys([*found, *self._named(start)]))
 
     def _named(self, ref: str) -> list[str]:
         name = "b" + ref.lower().lstrip("b#")
