@@ -38,6 +38,7 @@ MEMORY_FIELDS = (
     "unverified_names",
     "is_source_changed",
 )
+UNMARKED = {"is_source_changed": False, "duplicate_of": None}
 
 
 def blocks_of(file: MemoryFile) -> list[MemoryBlock]:
@@ -79,9 +80,14 @@ def without_change(before: dict[str, Any], after: dict[str, Any], now: dict[str,
     """The state `now` without the change from `before` to `after`; None unless only blocks were appended since."""
     count = len(after["blocks"])
     is_same_form = all(after[name] == now[name] for name in FILE_FIELDS)
-    if not is_same_form or after["blocks"] != now["blocks"][:count]:
+    if not is_same_form or told(after["blocks"]) != told(now["blocks"][:count]):
         return None
     return {**before, "blocks": [*before["blocks"], *now["blocks"][count:]]}
+
+
+def told(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks without the marks that CharMem sets and clears by itself: no change of the file."""
+    return [{**one, "memories": [{**m, **UNMARKED} for m in one["memories"]]} for one in blocks]
 
 
 def plain(row: dict[str, Any], *links: str) -> dict[str, Any]:

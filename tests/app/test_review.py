@@ -232,6 +232,20 @@ class TestSourceChanged:
         self.tell(chat)
         assert self.flagged(alice)
 
+    def test_a_mark_set_meanwhile_does_not_stand_in_the_way_of_undo(
+        self, alice: User, chat: Chat, known: Memory
+    ) -> None:
+        file = known.block.file
+        write(file.character, "Mira owns a boat.")
+        edited = editing.edit_memory(alice, memory(alice, "Mira owns a boat."), "Mira owns a ship.")
+        chat.messages.filter(index=1).update(content="other")
+        self.tell(chat)
+        write(file.character, "It rained.")
+        assert edited is not None
+        file.refresh_from_db()
+        editing.undo(alice, file, edited.number)
+        assert texts(alice) == ["It rained.", "Mira owns a boat.", LAMP]
+
     @pytest.mark.parametrize("is_deleted", [True, False])
     def test_still_right_holds_until_the_message_changes_again(
         self, is_deleted: bool, alice: User, alice_client: Client, mira: Character, chat: Chat, known: Memory
