@@ -88,6 +88,7 @@ WALK: dict[str, tuple[list[str], list[str]]] = {
     "backup": (["--to", "/proc/nowhere/charmem.zip"], ["--to"]),
     "bootstrap": (["--admin", "zoe", "--password-file", "/nowhere"], ["--admin", "zoe"]),
     "connect_provider": (["--user", "alice", "--preset", "local"], ["--user", "alice", "--preset", "nonsense"]),
+    "consolidate": (["--user", "alice", "--character", "Nobody"], ["--user", "alice", "--character", "x", "--apply"]),
     "extract": (["--user", "alice", "--character", "Nobody"], ["--user", "alice"]),
     "link_sillytavern": (["--user", "alice", "--folder", "/nowhere"], ["--user", "alice"]),
     "password_link": (["--user", "nobody"], []),
