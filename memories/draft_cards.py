@@ -19,6 +19,7 @@ from memories.memory_filters import Filters, people_of, topic_parts
 from memories.memory_list import Part, pages_of
 from memories.models import Draft, MemoryBlock, Proposal
 
+BULLETS_A_PAGE = 60  # half of what the page for reading has: each bullet brings its controls
 ORIGINS = dict(MemoryBlock.Origin.choices)
 
 
@@ -68,7 +69,7 @@ class DraftCard:
 
 def page_of(view: DraftView, filters: Filters, *, newest: bool = True, number: Any = 1) -> Page[list[Part]]:
     """One page of the draft's blocks; its only element is the list of parts that stand on it."""
-    return Paginator(pages_of(view.listing(filters, newest=newest)), 1).get_page(number)
+    return Paginator(pages_of(view.listing(filters, newest=newest), BULLETS_A_PAGE), 1).get_page(number)
 
 
 def parts_on(page: Page[list[Part]]) -> list[Part]:

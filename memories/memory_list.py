@@ -8,11 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Count
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories.memory_filters import (
-    FLAGS,
     Filters,
     is_uuid,
     names_in,
@@ -23,11 +23,10 @@ from memories.memory_filters import (
 )
 from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.page_queries import memories_of
+from memories.review_queries import KINDS, counts
 from sync.models import Character
 
 BULLETS_A_PAGE = 120
-TO_REVIEW = ("unverified", "duplicates", "changed")
-
 __all__ = [
     "BULLETS_A_PAGE",
     "Card",
@@ -94,17 +93,17 @@ def block_ids(user: User, character: Character, filters: Filters) -> list[tuple[
     return [(pk, shown.get(pk, 0)) for pk in order if pk in shown or not filters.is_any]
 
 
-def pages_of(blocks: list[tuple[UUID, int]]) -> list[list[Part]]:
-    """Blocks cut so that a page holds at most `BULLETS_A_PAGE` bullets; a longer block goes on over several pages."""
+def pages_of(blocks: list[tuple[UUID, int]], most: int = BULLETS_A_PAGE) -> list[list[Part]]:
+    """Blocks cut so that a page holds at most `most` bullets; a longer block goes on over several pages."""
     pages: list[list[Part]] = [[]]
-    room = BULLETS_A_PAGE
+    room = most
     for pk, bullets in blocks:
-        for start in range(0, max(bullets, 1), BULLETS_A_PAGE):
-            weight = max(min(bullets - start, BULLETS_A_PAGE), 1)
+        for start in range(0, max(bullets, 1), most):
+            weight = max(min(bullets - start, most), 1)
             if weight > room and pages[-1]:
                 pages.append([])
-                room = BULLETS_A_PAGE
-            pages[-1].append(Part(pk, start, min(start + BULLETS_A_PAGE, bullets), bullets))
+                room = most
+            pages[-1].append(Part(pk, start, min(start + most, bullets), bullets))
             room -= weight
     return pages
 
@@ -138,16 +137,14 @@ def _bullets(user: User, parts: list[Part], filters: Filters) -> Iterator[Memory
 def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]:
     """Counts beside the filter links."""
     rows = memories_of(user, character).order_by()
-    flags = rows.aggregate(all=Count("pk"), **{name: Count("pk", filter=FLAGS[name]) for name in TO_REVIEW})
-    labels = {"unverified": _("Unverified"), "duplicates": _("Possible duplicates"), "changed": _("Source changed")}
     chats = rows.filter(block__chat__isnull=False).values("block__chat", "block__chat__name").annotate(n=Count("pk"))
     origins = rows.values("block__origin").annotate(n=Count("pk")).order_by("-n")
     names = dict(MemoryBlock.Origin.choices)
     tags = Memory.objects.for_user(user).filter(block__file__character=character, is_topic=True)
     return {
         "people": names_in(list(tags.order_by().values_list("text", flat=True)), without=character.name)[:40],
-        "all": flags["all"],
-        "flags": [Facet(key, labels[key], flags[key], filters.flag == key) for key in TO_REVIEW if flags[key]],
+        "all": rows.count(),
+        "flags": _queues(user, character),
         "chats": [
             Facet(str(row["block__chat"]), row["block__chat__name"], row["n"], filters.chat == str(row["block__chat"]))
             for row in chats.order_by("-n")[:12]
@@ -159,6 +156,19 @@ def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]
             for row in origins
         ],
     }
+
+
+def _queues(user: User, character: Character) -> list[Facet]:
+    """The review queues in which something waits."""
+    waiting = counts(user, character)
+    labels = {
+        "unverified": _("Unverified"),
+        "duplicates": _("Possible duplicates"),
+        "changed": _("Source changed"),
+        "superseded": _("Perhaps out of date"),
+    }
+    found = ((kind, waiting.of(kind), reverse("memories:review", args=[character.pk, kind])) for kind in KINDS)
+    return [Facet(kind, labels[kind], count, False, url) for kind, count, url in found if count]
 
 
 def file_of(user: User, character: Character) -> MemoryFile | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -44,6 +45,11 @@ def initial(name: Any) -> str:
 @register.simple_tag
 def icon(name: str, size: str = "", label: str = "") -> SafeString:
     """`{% icon "brain" %}`, `{% icon "x" size="sm" %}`; with `label` it is announced, without it is decoration."""
+    return _icon(name, size, str(label))
+
+
+@lru_cache(maxsize=1024)
+def _icon(name: str, size: str, label: str) -> SafeString:
     css = "icon icon-sm" if size == "sm" else "icon"
     said = format_html('role="img" aria-label="{}"', label) if label else SafeString('aria-hidden="true"')
     return format_html('<svg class="{}" {}><use href="{}#{}"/></svg>', css, said, static("icons.svg"), name)
