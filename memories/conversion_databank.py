@@ -62,7 +62,8 @@ def text_of(attachment: Attachment) -> str:
     try:
         found = outbox.read_file(attachment)
     except outbox.WriteFailed as problem:
-        raise ValueError(problem.message) from problem
+        text = _("%(name)s cannot be read just now. Look at the link to SillyTavern; nothing was changed.")
+        raise ValueError(text % {"name": attachment.name}) from problem
     if found is None:
         raise ValueError(_("%(name)s is registered in SillyTavern, but its file is gone.") % {"name": attachment.name})
     return found[0]

@@ -14,7 +14,7 @@ from memories import formats_lines as look
 from memories.blocks import UNKNOWN, Block
 from memories.formats_outline import Outline
 from memories.formats_tables import looks_like_table, read_table
-from memories.formats_tags import START, read_tags
+from memories.formats_tags import START, has_tag, read_tags
 from memories.formats_text import Decoded, decode, normal
 from memories.formats_types import FORMATS, IMPORTED, STRUCTURED, Reading, Refused
 
@@ -44,7 +44,7 @@ def detect(text: str | None, name: str = "") -> str:
     start = text.lstrip()[:1]
     if start in ("{", "[") and (found := _detect_json(text)):
         return found
-    if START.search(text):
+    if has_tag(text):
         return "memory_tags"
     if (ending in ("csv", "tsv") and text.strip()) or looks_like_table(text):
         return "csv"
@@ -64,7 +64,7 @@ def _detect_json(text: str) -> str:
 def detect_format(text: str | None) -> str:
     """The format of plain notes (spec/charmemory §5.2)."""
     text = text or ""
-    if START.search(text):
+    if has_tag(text):
         return "memory_tags"
     lines = [line.strip() for line in text.split("\n") if line.strip()][:SAMPLE_LINES]
     if any(look.MEMORY_HEADING.fullmatch(line) for line in lines):
@@ -99,6 +99,10 @@ def read(text: str, form: str, *, label: str = IMPORTED) -> Reading:
 
 
 def _read_outline(text: str, form: str, label: str) -> Reading:
+    if START.search(text):  # tags that are broken, or a person's choice against the tags
+        found = read_tags(text, by_sentence=form == "freeform")
+        extra = ("freeform",) if form == "freeform" else ()
+        return replace(found, format=form, warnings=(*extra, *(one for one in found.warnings if one != "already")))
     is_old = form == "memory_headings"
     reader = Outline(UNKNOWN if is_old else label, own_labels=not is_old, by_sentence=form == "freeform")
     reader.read(enumerate(text.split("\n"), 1))
@@ -161,7 +165,7 @@ def migrate(text: str | None) -> str | list[Block] | None:
 
     Only ever offered: reading a file never rewrites it.
     """
-    if not text or START.search(text):
+    if not text or has_tag(text):
         return text
     return read(text, detect_format(text), label=UNKNOWN).blocks
 

@@ -35,6 +35,7 @@ class _Tag:
 class _Walk:
     """Where reading stands: the readers in order of the text, the open blocks, what found no place."""
 
+    by_sentence: bool = False
     found: list[tuple[Section, ...]] = field(default_factory=list)  # what each reader found, filled when it ends
     readers: dict[int, Outline] = field(default_factory=dict)  # those that are still reading, by their place in `found`
     stack: list[tuple[_Tag, int]] = field(default_factory=list)
@@ -65,9 +66,17 @@ class _Walk:
         self.outside = None
 
 
-def read_tags(text: str) -> Reading:
-    """All blocks and all text around them. A block whose closing tag is missing ends at the next tag."""
-    walk = _Walk()
+def has_tag(text: str) -> bool:
+    """Whether there is at least one whole opening tag."""
+    return any(tag.end is not None and not tag.is_closing for tag in _tags(text))
+
+
+def read_tags(text: str, *, by_sentence: bool = False) -> Reading:
+    """All blocks and all text around them. A block whose closing tag is missing ends at the next tag.
+
+    `by_sentence`: running text outside of blocks is cut into sentences.
+    """
+    walk = _Walk(by_sentence)
     tags = _matched(list(_tags(text)))
     at = 0
     for place, tag in enumerate(tags):
@@ -105,7 +114,7 @@ def _feed(walk: _Walk, text: str) -> None:
     if not text:
         return
     if not walk.stack and walk.outside is None:
-        walk.outside = walk.begin(Outline(IMPORTED))
+        walk.outside = walk.begin(Outline(IMPORTED, by_sentence=walk.by_sentence))
     reader = walk.readers[walk.stack[-1][1] if walk.stack else walk.outside or 0]
     for number, line in enumerate(text.split("\n"), walk.line):
         reader.feed(number, _without_prefix(line) if walk.stack else line)

@@ -138,7 +138,8 @@ def test_what_was_read_can_be_written_and_read_as_a_memory_file(text: str) -> No
 
 
 def test_a_mixed_file_of_notes() -> None:
-    reading = formats.read(NOTES, formats.detect(NOTES, "notes.md"))
+    assert formats.detect(NOTES, "notes.md") == "markdown_headings"
+    reading = formats.read(NOTES, "markdown_headings")
     assert [(one.label, [b.text for b in one.bullets]) for one in reading.sections] == [
         (
             "Lantern",
@@ -179,7 +180,8 @@ def test_a_list_below_a_line_with_a_colon_keeps_what_it_is_about() -> None:
 def test_nested_and_unclosed_tags_swallow_nothing() -> None:
     text = (
         '<memory chat="outer" date="2026-01-01 10:00">\n- first\n<memory chat="inner">\n- second\n</memory>\n'
-        '- third\n</memory>\n</memory>\n<memory chat="open">\n- fourth\n<memory chat="last" date="d">- fifth</memory> sixth'
+        '- third\n</memory>\n</memory>\n<memory chat="open">\n- fourth\n'
+        '<memory chat="last" date="d">- fifth</memory> sixth'
     )
     reading = formats.read(text, "memory_tags")
     assert [(one.label, one.block.bullets) for one in reading.sections] == [
