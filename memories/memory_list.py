@@ -135,40 +135,30 @@ def _bullets(user: User, parts: list[Part], filters: Filters) -> Iterator[Memory
 
 
 def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]:
-    """Counts beside the filter links."""
-    rows = memories_of(user, character).order_by()
-    chats = rows.filter(block__chat__isnull=False).values("block__chat", "block__chat__name").annotate(n=Count("pk"))
-    origins = rows.values("block__origin").annotate(n=Count("pk")).order_by("-n")
-    names = dict(MemoryBlock.Origin.choices)
+    """Counts beside the filter links, from one pass over the bullets and one over the topic tags."""
+    flags = {name: Count("pk", filter=FLAGS[name]) for name in TO_REVIEW}
+    rows = memories_of(user, character).order_by().values("block__origin", "block__chat", "block__chat__name")
+    groups = list(rows.annotate(n=Count("pk"), **flags))
+    labels = {"unverified": _("Unverified"), "duplicates": _("Possible duplicates"), "changed": _("Source changed")}
+    found = {name: sum(row[name] for row in groups) for name in TO_REVIEW}
+    origins, chats = _totals(groups, "block__origin"), _totals(groups, "block__chat")
+    names = dict(MemoryBlock.Origin.choices) | {row["block__chat"]: row["block__chat__name"] for row in groups}
     tags = Memory.objects.for_user(user).filter(block__file__character=character, is_topic=True)
     return {
         "people": names_in(list(tags.order_by().values_list("text", flat=True)), without=character.name)[:40],
-        "all": rows.count(),
-        "flags": _queues(user, character),
-        "chats": [
-            Facet(str(row["block__chat"]), row["block__chat__name"], row["n"], filters.chat == str(row["block__chat"]))
-            for row in chats.order_by("-n")[:12]
-        ],
-        "origins": [
-            Facet(
-                row["block__origin"], str(names[row["block__origin"]]), row["n"], filters.origin == row["block__origin"]
-            )
-            for row in origins
-        ],
+        "all": sum(row["n"] for row in groups),
+        "flags": [Facet(key, labels[key], found[key], filters.flag == key) for key in TO_REVIEW if found[key]],
+        "chats": [Facet(str(pk), names[pk], n, filters.chat == str(pk)) for pk, n in chats if pk is not None][:12],
+        "origins": [Facet(key, str(names[key]), n, filters.origin == key) for key, n in origins],
     }
 
 
-def _queues(user: User, character: Character) -> list[Facet]:
-    """The review queues in which something waits."""
-    waiting = counts(user, character)
-    labels = {
-        "unverified": _("Unverified"),
-        "duplicates": _("Possible duplicates"),
-        "changed": _("Source changed"),
-        "superseded": _("Perhaps out of date"),
-    }
-    found = ((kind, waiting.of(kind), reverse("memories:review", args=[character.pk, kind])) for kind in KINDS)
-    return [Facet(kind, labels[kind], count, False, url) for kind, count, url in found if count]
+def _totals(groups: list[dict[str, Any]], name: str) -> list[tuple[Any, int]]:
+    """(value, bullets) for each value of a column, most bullets first."""
+    found: dict[Any, int] = {}
+    for row in groups:
+        found[row[name]] = found.get(row[name], 0) + row["n"]
+    return sorted(found.items(), key=lambda one: -one[1])
 
 
 def file_of(user: User, character: Character) -> MemoryFile | None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from memories import editing
+from memories import editing, locking
 from memories.character_frame import character_frame
 from memories.forms import BlockForm, BulletForm
 from memories.memory_file import file_for
@@ -95,6 +95,18 @@ def delete(request: PersonRequest, block_id: UUID) -> HttpResponse:
     with explained(request):
         editing.delete_block(request.user, block)
         say(request, _("Block deleted."), undo_url(block.file))
+    return back(request, "memories:character", block.file.character_id)
+
+
+@require_POST
+def lock(request: PersonRequest, block_id: UUID) -> HttpResponse:
+    """Lock or unlock (`to`) a block with all its memories."""
+    block = held(request, block_id)
+    is_locked = request.POST.get("to") != "unlock"
+    with explained(request):
+        if locking.lock_block(request.user, block, is_locked=is_locked):
+            text = _("Locked: nothing replaces it now.") if is_locked else _("Unlocked.")
+            say(request, text, undo_url(block.file))
     return back(request, "memories:character", block.file.character_id)
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from memories import editing
+from memories import editing, locking
 from memories.evidence_page import evidence
 from memories.forms import BulletForm
 from memories.models import Memory
@@ -77,6 +77,18 @@ def delete(request: PersonRequest, memory_id: UUID) -> HttpResponse:
     with explained(request):
         editing.delete_memory(request.user, memory)
         say(request, _("Memory deleted."), undo_url(memory.block.file))
+    return _refresh(request, memory)
+
+
+@require_POST
+def lock(request: PersonRequest, memory_id: UUID) -> HttpResponse:
+    """Lock or unlock (`to`) a memory."""
+    memory = held(request, memory_id)
+    is_locked = request.POST.get("to") != "unlock"
+    with explained(request):
+        if locking.lock_memory(request.user, memory, is_locked=is_locked):
+            text = _("Locked: nothing replaces it now.") if is_locked else _("Unlocked.")
+            say(request, text, undo_url(memory.block.file))
     return _refresh(request, memory)
 
 

@@ -8,9 +8,10 @@ from django.test import Client
 from accounts.models import User
 from memories import editing
 from memories.memory_file import file_for
-from memories.models import MemoryFile
-from memories.word_diff import line_rows, word_diff
-from tests.support.builders import make_character, make_tavern
+from memories.models import MemoryFile, Watermark
+from memories.watermark import mark_read
+from memories.word_diff import in_line, line_rows, lines_in_line, word_diff
+from tests.support.builders import make_character, make_chat, make_tavern
 from tests.support.pages import soup, toast, words
 
 
@@ -84,3 +85,96 @@ def test_lines_that_came_or_went_have_an_empty_side() -> None:
     rows = line_rows(["a", "b"], ["a", "b", "c"])
     assert [row.is_same for row in rows] == [True, True, False]
     assert rows[2].old == [] and rows[2].new[0].text == "c"
+
+
+def test_one_block_comes_back_and_the_others_stay(alice: User, alice_client: Client, file: MemoryFile) -> None:
+    editing.add_block(alice, file, "Ascent", ["[Seraphine — Up]", "Climbed alone."])
+    file.refresh_from_db()
+    climbed = file.blocks.order_by("order").last()
+    assert climbed is not None
+    editing.edit_memory(alice, climbed.memories.get(text="Climbed alone."), "Climbed with Wren.")
+    page = soup(alice_client.get(f"/revisions/{file.revisions.get(number=2).pk}/"))
+    button = page.select_one("section.diff-row form button")
+    assert "as it was in revision 1" in button["aria-label"]
+    alice_client.post(button.find_parent("form")["action"])
+    assert [row.text for block in file.blocks.order_by("order") for row in block.memories.filter(is_topic=False)] == [
+        "She let the user carry it.",
+        "Counts steps.",
+        "Climbed with Wren.",
+    ]
+    assert "The block is back as it was in revision 1." in words(toast(alice_client))
+
+
+def test_what_happened_to_a_block_is_said(alice: User, alice_client: Client, file: MemoryFile) -> None:
+    block = file.blocks.get()
+    editing.delete_memory(alice, block.memories.get(text="Counts steps."))
+    newest = soup(alice_client.get(f"/characters/{file.character_id}/history/"))
+    assert "1 memory less" in words(newest.select_one(".diff-head"))
+    block.refresh_from_db()
+    editing.delete_block(alice, block)
+    newest = soup(alice_client.get(f"/characters/{file.character_id}/history/"))
+    assert "gone" in words(newest.select_one(".diff-head"))
+    assert words(newest.select_one(".diff-new")) == ""
+
+
+def test_a_deleted_block_lies_in_the_trash_and_is_put_back(alice: User, alice_client: Client, file: MemoryFile) -> None:
+    editing.delete_block(alice, file.blocks.get())
+    url = f"/characters/{file.character_id}/trash/"
+    page = soup(alice_client.get(url))
+    assert words(page.h2) == "1 deleted thing can be put back"
+    alice_client.post(page.select_one(".trash-list form")["action"])
+    assert texts(file) == ["She let Wren carry it.", "Counts steps."]
+    assert "Put back" in words(toast(alice_client))
+    assert words(soup(alice_client.get(url)).h2) == "The trash is empty"
+
+
+def test_clearing_shows_its_numbers_first_and_can_be_undone(alice_client: Client, file: MemoryFile) -> None:
+    url = f"/characters/{file.character_id}/clear/"
+    assert words(soup(alice_client.get(url)).h2) == "2 memories in 1 blocks would go"
+    alice_client.post(url)
+    assert not file.blocks.exists()
+    said = toast(alice_client)
+    assert "stay in the trash for 30 days" in words(said)
+    alice_client.post(said.form["action"])
+    assert texts(file) == ["She let Wren carry it.", "Counts steps."]
+    alice_client.post(url)
+    trash = soup(alice_client.get(f"/characters/{file.character_id}/trash/"))
+    alice_client.post(trash.select_one(".trash-list form")["action"])
+    assert texts(file) == ["She let Wren carry it.", "Counts steps."]
+    assert words(soup(alice_client.get(f"/characters/{file.character_id}/history/")).select_one("a.rev .muted")) != ""
+
+
+def test_reset_clears_and_has_every_chat_read_again(alice: User, alice_client: Client, file: MemoryFile) -> None:
+    chat = make_chat(file.character, 6)
+    mark_read(alice, chat, file.character, 5)
+    assert Watermark.objects.for_user(alice).get(chat=chat).index == 5
+    alice_client.post(f"/characters/{file.character_id}/clear/", {"again": "1"})
+    assert not file.blocks.exists()
+    assert not Watermark.objects.for_user(alice).filter(chat=chat, index__gte=0).exists()
+    assert file.revisions.first().reason.startswith("Reset")
+
+
+def test_of_several_files_only_the_chosen_ones_are_cleared(alice: User, alice_client: Client, file: MemoryFile) -> None:
+    chat = make_chat(file.character, 2, name="By the fire")
+    other = file_for(file.character, chat)
+    editing.add_block(alice, other, "Fire", ["[Seraphine — Fire]", "Burned a letter."])
+    page = soup(alice_client.get(f"/characters/{file.character_id}/clear/"))
+    assert len(page.select("[name=file]")) == 2
+    alice_client.post(f"/characters/{file.character_id}/clear/", {"file": [str(other.pk)]})
+    assert not other.blocks.exists() and file.blocks.exists()
+    history = soup(alice_client.get(f"/characters/{file.character_id}/history/?file={other.pk}"))
+    assert "All memories cleared" in words(history.select_one("a.rev"))
+
+
+def test_both_wordings_can_be_read_in_one_line() -> None:
+    assert [(piece.kind, piece.text) for piece in in_line("Lit a lamp.", "Lit two lamps.")] == [
+        ("same", "Lit "),
+        ("del", "a"),
+        ("ins", "two"),
+        ("same", " "),
+        ("del", "lamp"),
+        ("ins", "lamps"),
+        ("same", "."),
+    ]
+    rows = lines_in_line(["Stays.", "Goes."], ["Stays.", "Comes.", "Too."])
+    assert ["".join(piece.text for piece in row if piece.kind != "del") for row in rows] == ["Stays.", "Comes.", "Too."]
