@@ -91,7 +91,9 @@ class Search:
 
     def _found(self, pattern: Any, text: str) -> list[Place]:
         put, found, length = self.options.replace, [], len(text)
-        for match in pattern.finditer(text, timeout=max(self._left, 0.001), concurrent=True):
+        # Only a pattern can explode; while it does, other threads go on.
+        limits = {"timeout": max(self._left, 0.001), "concurrent": True} if self.options.is_pattern else {}
+        for match in pattern.finditer(text, **limits):
             if match.end() == match.start():
                 raise Refused("empty")
             words = match.expand(put) if self.options.is_pattern else put
