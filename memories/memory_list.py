@@ -136,18 +136,15 @@ def _bullets(user: User, parts: list[Part], filters: Filters) -> Iterator[Memory
 
 def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]:
     """Counts beside the filter links, from one pass over the bullets and one over the topic tags."""
-    flags = {name: Count("pk", filter=FLAGS[name]) for name in TO_REVIEW}
     rows = memories_of(user, character).order_by().values("block__origin", "block__chat", "block__chat__name")
-    groups = list(rows.annotate(n=Count("pk"), **flags))
-    labels = {"unverified": _("Unverified"), "duplicates": _("Possible duplicates"), "changed": _("Source changed")}
-    found = {name: sum(row[name] for row in groups) for name in TO_REVIEW}
+    groups = list(rows.annotate(n=Count("pk")))
     origins, chats = _totals(groups, "block__origin"), _totals(groups, "block__chat")
     names = dict(MemoryBlock.Origin.choices) | {row["block__chat"]: row["block__chat__name"] for row in groups}
     tags = Memory.objects.for_user(user).filter(block__file__character=character, is_topic=True)
     return {
         "people": names_in(list(tags.order_by().values_list("text", flat=True)), without=character.name)[:40],
         "all": sum(row["n"] for row in groups),
-        "flags": [Facet(key, labels[key], found[key], filters.flag == key) for key in TO_REVIEW if found[key]],
+        "flags": _queues(user, character),
         "chats": [Facet(str(pk), names[pk], n, filters.chat == str(pk)) for pk, n in chats if pk is not None][:12],
         "origins": [Facet(key, str(names[key]), n, filters.origin == key) for key, n in origins],
     }
@@ -159,6 +156,19 @@ def _totals(groups: list[dict[str, Any]], name: str) -> list[tuple[Any, int]]:
     for row in groups:
         found[row[name]] = found.get(row[name], 0) + row["n"]
     return sorted(found.items(), key=lambda one: -one[1])
+
+
+def _queues(user: User, character: Character) -> list[Facet]:
+    """The review queues in which something waits."""
+    waiting = counts(user, character)
+    labels = {
+        "unverified": _("Unverified"),
+        "duplicates": _("Possible duplicates"),
+        "changed": _("Source changed"),
+        "superseded": _("Perhaps out of date"),
+    }
+    found = ((kind, waiting.of(kind), reverse("memories:review", args=[character.pk, kind])) for kind in KINDS)
+    return [Facet(kind, labels[kind], count, False, url) for kind, count, url in found if count]
 
 
 def file_of(user: User, character: Character) -> MemoryFile | None:

@@ -294,7 +294,7 @@ def test_evidence_quotes_the_messages_and_names_model_job_and_cost(alice: User, 
     assert page.select_one(".quote a")["href"].startswith(f"/chats/{chat.pk}/?at=1")
     assert "1 message is gone from the chat" in words(page.select_one(".evidence-verdict"))
     made = words(page.select_one("dl.pairs"))
-    assert "small" in made and "version 7" in made and "Extract Seraphine" in made and "900 + 80 tokens, 0.2 ¢" in made
+    assert "small" in made and "Prompt 7" in made and "Extract Seraphine" in made and "900 + 80 tokens, 0.2 ¢" in made
 
 
 def test_extract_starts_one_job_and_a_running_one_shows_its_bar(
