@@ -38,10 +38,12 @@ WORK = _cue(
     r"|business|store|bar|school|studio|smithy)",
 )
 REWORKED = _cue(
-    r"(?:quit|resign\w*|retired?|dismissed|fired|sacked|promoted|appointed|confirmed as|elected|sworn in"
+    r"(?:reassigned|transferred|demoted|discharged|stripped of|quit|resign\w*|retired?|dismissed|fired|sacked"
+    r"|promoted|appointed|confirmed as|elected|sworn in"
     r"|took over)",
     r"(?:gave up|left|lost|changed) (?:\w+ ){0,3}?(?:job|post|position|work|trade|career|service)",
     r"(?:became|become|now works|works now|new job|started (?:work\w*|as)|hired as)",
+    r"(?:left|leaves|deserted) the (?:guard|army|navy|order|crew|service|academy|company|band|circus|police|force)",
     r"stopped working|no longer works?|graduated?|left school|expelled|retires",
     r"(?:sold|closed|lost|gave up) (?:\w+ ){0,3}?(?:forge|shop|inn|tavern|farm|mill|bakery|stall|business"
     r"|store|bar|school)",
@@ -50,7 +52,6 @@ PLAN = _cue(
     r"(?:plan|intend|promis|hop|expect|predict|arrang|schedul|postpon|propos|agree|decid|vow|swear|aim)(?:s"
     r"|ed|d|e|es|ned|ning)?",
     r"(?:mean|means|meant|want|wants|wanted|going|about|due|wait|waits|waited) to",
-    r"(?:will|would) (?!not)\w+",
     r"put off|fixed (?:\w+ ){0,6}?for|until further notice|as a surprise|engaged|betrothed|swore"
     r"|asked .{1,40}? to marry",
 )
@@ -61,6 +62,7 @@ OUTCOME = _cue(
     r"(?:passed|failed|confirmed|accepted|declined|refused|married|wed|finished|completed|won|lost|sold"
     r"|opened|delivered)",
     r"(?:was|were) (?:given|held|found|left|made|postponed|put off)",
+    r"turned (?:\w+ )?down|rejected|said (?:yes|no)",
     r"(?:changed|changes) (?:\w+ ){0,2}?minds?|did not|didn't|decided (?:not|against)|after all|instead"
     r"|at last|finally",
     r"(?:left|leaves) (?:\w+ ){0,8}?(?:in trust|to)",
@@ -94,9 +96,19 @@ REPAIR = _cue(
     r"|managed to|at last)",
     r"overc[ao]me|on (?:his|her|its|their) own|by (?:him|her|it)self",
 )
+ILL = _cue(
+    r"(?:ill|sick|dying|injured|wounded|feverish|poisoned|pregnant|comatose|bedridden|paralysed|paralyzed)",
+    r"in (?:a coma|labour|labor)|expecting (?:a|her|their) (?:\w+ )?(?:child|baby)|broke (?:his|her|their|its) \w+",
+)
+WELL = _cue(
+    r"(?:recovered|healed|cured|died|dead|passed away|is well|was well|well again|gave birth|walks again"
+    r"|woke from)",
+    r"(?:lost|miscarried) (?:the|her|their) (?:child|baby)",
+)
 OWING = _cue(
     r"(?:owe[sd]?|owing|borrow\w*|debt|lent|loan\w*|pawned)",
-    r"own(?:s|ed)?|possess\w*",
+    r"own(?:s|ed)?|possess\w*|intact|undamaged|still stands",
+    r"(?:keeps?|wears?|carry|carries) (?:an?|the|his|her|their|its)",
     r"(?:ha[sd]|have|with) (?:only |about |nearly )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten"
     r"|twelve|twenty|thirty|forty|fifty|a hundred) \w+",
 )
@@ -130,8 +142,11 @@ NO_LONGER = regex.compile(
     r"|nie .{0,20}już)\b"
     r"|不再|已经不|もう.{0,12}ない|더 ?이상"
 )
-UNABLE = _cue(r"(?:could|can) ?not|couldn't|can't|never learn\w*|unable to")
-ABLE = _cue(r"(?:could|can) (?!not|be)\w+|learn\w* to|managed to|by (?:him|her|it)self|on (?:his|her|its|their) own")
+UNABLE = _cue(r"(?:could|can) ?not|couldn't|can't|never learn\w*|unable to|refus\w+")
+ABLE = _cue(
+    r"(?:could|can) (?!not|be)\w+",
+    r"learn\w* to|managed to|for the first time|by (?:him|her|it)self|on (?:his|her|its|their) own",
+)
 USED_TO = _cue("used to")
 AGE = regex.compile(r"\b(?:turn(?:s|ed)|aged?|years? old|years of age|Jahre alt|ans|años|лет)\b|岁|歳")
 
@@ -146,6 +161,8 @@ CUES: dict[str, regex.Pattern[str]] = {
     "truth": TRUTH,
     "lack": LACK,
     "repair": REPAIR,
+    "ill": ILL,
+    "well": WELL,
     "owing": OWING,
     "settled": SETTLED,
     "ties": TIES,

@@ -57,20 +57,23 @@ _NUMBER_WORDS = frozenset(
     " seventeen eighteen"
     " nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand".split()
 )
-# Too common in stories, or too close to the cues, to say what a memory is about.
-_NO_TOPIC = frozenset(
-    "could would never told said confes admitt promis planne meant intend because becaus had has been was"
-    " were first"
-    " last only own every old new night day days years year time left gave given kept keep keeps came come"
-    " comes back"
-    " went made make took take put its off out until after before still again once always right when where with"
-    " without over under behind two three four five six seven eight nine ten eleven twelve its she her him his they"
-    " them their that this there second mrs mr miss lord lady sir did having found lost losing lived live"
-    " moved inside lie lied"
-    " liar born died dead tell minute hour monday tuesda wednes thursd friday saturd sunday januar februa"
-    " april june"
-    " july august septem octobe novemb decemb".split()
-)
+# Words too common in stories, or too close to the cues, to say what a memory is about.
+_COMMON = (
+    "could would never told said confessed admitted promised planned meant intended because has had been was were"
+    " first second last only own every old new night day year time left given gave keep kept came come back went made"
+    " make took take put its off out until after before still again once always right when where with without over"
+    " under behind one two three four five six seven eight nine ten eleven twelve she her him his they them their that"
+    " this there mrs miss lord lady sir did having found lost losing lived living moved inside lie lied liar born died"
+    " dead tell minute hour week month monday tuesday wednesday thursday friday saturday sunday january february april"
+    " june july august september october november december"
+).split()
+
+
+def _whole(word: str) -> str:
+    return _IRREGULAR.get(word) or (_ENDING.sub("", word) if len(word) > 4 else word)
+
+
+_NO_TOPIC = frozenset(_whole(word)[:6] for word in _COMMON)
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ RULES = (
     Rule("truth", "claim", "truth", 0.6),
     Rule("outcome", "plan", "outcome", 0.7),
     Rule("repair", "lack", "repair", 0.5),
+    Rule("repair", "ill", "well", 0.0, same_subject=True),
     Rule("repair", "unable", "able", 0.6),
     Rule("settled", "owing", "settled", 0.6),
     Rule("ties", "ties", "ties changed", 0.6),
@@ -124,13 +128,15 @@ RULES = (
 
 _ENDS = {rule.after for rule in RULES} | {"age"}
 # Cues that make a pair by their subject alone, without another word in common.
-BY_SUBJECT = frozenset({"home", "moved", "age"})
+BY_SUBJECT = frozenset({"home", "moved", "ill", "well", "age"})
+
+
+_PARTNERS = (("home", "moved"), ("moved", "home"), ("ill", "well"), ("well", "ill"))
 
 
 def partners(reading: Reading) -> set[str]:
     """Cues of other bullets that make a pair with this one by the subject alone."""
-    wanted = {"moved"} if "home" in reading.cues else set()
-    return wanted | ({"home"} if "moved" in reading.cues else set())
+    return {other for one, other in _PARTNERS if one in reading.cues}
 
 
 @lru_cache(maxsize=10_000)
@@ -176,13 +182,11 @@ def _own(text: str, subject: str, cues: dict[str, list[tuple[int, int]]]) -> fro
 
 
 def _stems(word: str) -> list[str]:
-    whole = _IRREGULAR.get(word) or (_ENDING.sub("", word) if len(word) > 4 else word)
-    return [stem for stem in terms(whole) if stem not in _NO_TOPIC]
+    return [stem for stem in terms(_whole(word)) if stem not in _NO_TOPIC]
 
 
 def supersedes(older: str, newer: str, weight: Weight) -> Finding | None:
-    """Whether `newer` may end what `older` says. `weight` tells how telling a stem is, 0 (everywhere) to 1"
-    " (rare)."""
+    """Whether `newer` may end what `older` says. `weight` tells how telling a stem is, 0 (everywhere) to 1 (rare)."""
     a, b = read(older), read(newer)
     # Whom both tell of does not say what they tell.
     names = set(_stems(a.subject)) if a.subject == b.subject else set()

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from jobs.drain import run_until_idle
 from jobs.models import Job
 from memories import editing, memory_file, review, review_queries, source_changes
 from memories.memory_file import NewMemory
@@ -174,6 +175,21 @@ def test_the_clock_queues_files_that_changed_and_only_those(alice: User, mira: C
     look(file)
     review.sweep()
     assert not Job.objects.for_user(alice).filter(kind="review").exists()
+
+
+def test_a_change_is_compared_by_a_job_and_the_page_says_so_until_then(
+    alice: User, alice_client: Client, mira: Character
+) -> None:
+    file = write(mira, CITY, COAST)
+    path = f"/characters/{mira.pk}/review/superseded/"
+    assert "still being compared" in words(soup(alice_client.get(path)))
+    review.sweep()
+    run_until_idle(alice)
+    page = soup(alice_client.get(path))
+    assert len(page.select(".review-card")) == 1
+    assert "still being compared" not in words(page)
+    file.refresh_from_db()
+    assert file.reviewed_version == file.version
 
 
 def test_what_an_extraction_found_alike_is_a_pair(alice: User, mira: Character) -> None:

@@ -57,15 +57,15 @@ def test_few_other_pairs_of_the_story_are_suggested(capsys: pytest.CaptureFixtur
         wrong += len(suggested(facts) - PLANTED)
     with capsys.disabled():
         print(f"\n  superseded: {len(PLANTED)} planted, {wrong} others suggested of {looked_at} pairs")
-    assert wrong <= 35
+    assert wrong <= 30
 
 
 def test_pairs_of_other_stories_are_found_and_harmless_ones_are_not() -> None:
     missed = [pair for pair in OTHERS["ended"] if not finds(*pair)]
     false = [pair for pair in OTHERS["harmless"] if finds(*pair)]
-    assert len(OTHERS["harmless"]) >= 20
+    assert len(OTHERS["harmless"]) >= 50
     assert false == []
-    assert len(missed) <= 3, missed
+    assert len(missed) <= 4, missed
 
 
 def test_a_moved_home_is_found_and_the_reason_told() -> None:
