@@ -57,6 +57,11 @@ class Evidence:
     sources: list[SourceRow] = field(default_factory=list)
 
     @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of imported files that the memory was made from: {"source", "line", "quote"}."""
+        return [one for one in self.memory.evidence if isinstance(one, dict) and "source" in one]
+
+    @property
     def more(self) -> int:
         """How many of the replaced memories are on the page of their own only."""
         return len(self.ancestry.sources) - len(self.sources)
@@ -94,7 +99,7 @@ def quotes_to_mark(user: User, memory_id: UUID, chat: UUID) -> dict[str, str]:
 
 def _named(items: Any) -> dict[str, str]:
     """{identity: quote} of stored evidence."""
-    found = (item for item in items if isinstance(item, dict))
+    found = (item for item in items if isinstance(item, dict) and "source" not in item)
     return {str(item.get("identity", "")): str(item.get("quote", "")) for item in found}
 
 
