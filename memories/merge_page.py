@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from django.utils.translation import gettext as _
 
 from memories.blocks import is_topic
-from memories.merge import BOTH, MINE, THEIRS, Merge, MergeBlock
 from memories.memory_filters import topic_words
+from memories.merge import MINE, THEIRS, Merge, MergeBlock
 from memories.word_diff import Piece, lines_in_line
-
-CHOICES = (MINE, THEIRS, BOTH)
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,17 @@ def merge_cards(merge: Merge) -> list[MergeCard]:
     """All blocks, open questions first."""
     cards = [_card(block) for block in merge.blocks]
     return sorted(cards, key=lambda card: card.block.is_settled)
+
+
+def settled_words(base: bool, mine: bool, theirs: bool, *, is_ours: bool) -> str:
+    """What happened to a block that one side changed; the flags say which texts have it."""
+    if not base:
+        return _("new here") if mine else _("new in SillyTavern")
+    if not mine:
+        return _("deleted here")
+    if not theirs:
+        return _("deleted in SillyTavern")
+    return _("changed here") if is_ours else _("changed in SillyTavern")
 
 
 def _card(block: MergeBlock) -> MergeCard:

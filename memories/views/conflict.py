@@ -14,9 +14,11 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.access import owned
 from accounts.models import User
 from memories import outside_text, write_back
+from memories.memory_filters import topic_words
 from memories.merge import Merge
-from memories.merge_page import merge_cards
+from memories.merge_page import merge_cards, settled_words
 from memories.models import MemoryFile
+from memories.outside_merge import Trio
 from memories.two_texts import sides
 from sync.models import FileConflict
 
@@ -36,9 +38,15 @@ def show(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
         "theirs": theirs,
         "cards": merge_cards(Merge([row.shown() for row in rows if row.is_conflict])),
         "has_blocks": bool(rows),
-        "silent": sum(1 for row in rows if not row.is_conflict and row.mine != row.theirs),
+        "settled": [_settled(row) for row in rows if not row.is_conflict and row.mine != row.theirs],
     }
     return render(request, "memories/conflict.html", context)
+
+
+def _settled(row: Trio) -> tuple[str, str]:
+    """(topic, what happened) of a block that fits by itself."""
+    has = [bool(one) for one in (row.base, row.mine, row.theirs)]
+    return topic_words(row.shown().title), settled_words(*has, is_ours=row.mine != row.base)
 
 
 @require_POST

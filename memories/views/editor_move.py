@@ -119,7 +119,8 @@ def _file(request: PersonRequest, kind: str, pk: str) -> MemoryFile | None:
 
 def _blocks(draft: Draft, view: drafts.DraftView, query: str) -> list[Destination]:
     """Blocks of this file, the newest first."""
-    ids = [pk for pk, _n in view.listing(Filters(text=query) if query else Filters())][:SHOWN]
+    shown = SHOWN if query else SHOWN // 2
+    ids = [pk for pk, _n in view.listing(Filters(text=query) if query else Filters())][:shown]
     return [Destination(f"block:{card.block.id}", card.title, card.block.date) for card in whole(draft, view, ids)]
 
 

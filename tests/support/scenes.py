@@ -11,12 +11,12 @@ from django.utils import timezone
 from PIL import Image, ImageDraw, ImageFilter
 
 from accounts.models import User
-from memories import editing
+from memories import editing, memory_file
 from memories.memory_file import file_for
 from memories.models import ExtractedChunk, Memory, MemoryBlock, MemoryFile, Watermark
 from sync.link import link_sample
 from sync.mirror import mirror
-from sync.models import Attachment, Character, Chat, Message
+from sync.models import Attachment, Character, Chat, FileConflict, Message
 from sync.portraits import make_portrait
 from tests.support.builders import (
     make_attachment,
@@ -168,10 +168,7 @@ def lived_in(alice: User) -> dict[str, Any]:
     )  # fmt: skip
     other = MemoryFile.objects.for_user(alice).get(character=people[4])
     assert other.attachment is not None
-    both = f'<memory chat="Story 4" date="2026-03-01 18:00">\n- [{people[4].name} — Debts]\n- {FACTS[4]}\n'
-    after = f"- {FACTS[1]}\n- {FACTS[3]}\n</memory>\n"
-    theirs = FACTS[4].replace("twice", "three times")
-    conflict = make_conflict(other.attachment, f"{both}- {FACTS[6]}\n{after}", f"{both}- {theirs}\n{after}")
+    conflict = _met_outside(alice, other)
     make_issue(tavern, "chats/Night 412.jsonl", line=1208)
     return {
         "character": first,
@@ -184,6 +181,22 @@ def lived_in(alice: User) -> dict[str, Any]:
         "revision": file.revisions.first(),
         "conflict": conflict,
     }
+
+
+def _met_outside(alice: User, file: MemoryFile) -> FileConflict:
+    """The file was edited in SillyTavern while the same memory was edited here; other blocks changed on one side."""
+    MemoryFile.objects.for_user(alice).filter(pk=file.pk).update(written_version=file.version)
+    file.refresh_from_db()
+    written = memory_file.render(file)
+    memory = memory_file.facts_of(file)[0]
+    theirs = written.replace(memory[1], f"{memory[1]} He has asked for it three times.", 1)
+    last = memory_file.facts_of(file)[-1][1]
+    theirs = theirs[::-1].replace(last[::-1], f"{last} So they say."[::-1], 1)[::-1]
+    row = Memory.objects.for_user(alice).select_related("block__file__owner").get(pk=memory[0])
+    editing.edit_memory(alice, row, f"{memory[1]} He has asked for it twice.")
+    file.refresh_from_db()
+    assert file.attachment is not None
+    return make_conflict(file.attachment, memory_file.render(file), theirs)
 
 
 def just_begun(person: User) -> None:
