@@ -10,10 +10,11 @@ from django.test import Client
 
 from accounts.models import User
 from memories import drafts, editing
+from memories.draft_cards import whole
 from memories.memory_file import file_for
 from memories.models import Draft, MemoryFile
 from sync.models import Character
-from tests.support.builders import make_block, make_character, make_memory_file, make_tavern
+from tests.support.builders import make_block, make_character, make_memory_file, make_proposal, make_tavern
 from tests.support.pages import soup, toast, words
 
 HX = {"HX-Request": "true"}
@@ -391,3 +392,22 @@ def test_texts_from_the_file_are_never_markup(alice_client: Client, alice: User,
     page = alice_client.get(url(drafts.open_edit(alice, file)))
     assert b"<script>alert(1)" not in page.content
     assert "<script>alert(1)</script>" in BeautifulSoup(page.content, "html.parser").get_text()
+
+
+def test_cards_of_a_review_say_out_of_how_many_each_was_made(
+    alice_client: Client, alice: User, file: MemoryFile
+) -> None:
+    result = drafts.start(alice, file, kind=Draft.Kind.CONSOLIDATION, title="Consolidated")
+    with drafts.step(result, "Consolidated") as editor:
+        made = editor.add_block("Merged", ["Swore by the lamp.", "Flew."], origin="consolidated")
+    rows = {row.text: str(row.id) for row in drafts.view(result).block(made).memories}
+    facts = {rows["Swore by the lamp."]: {"from": ["1", "2", "3"]}, rows["Flew."]: {"from": [], "is_invented": True}}
+    make_proposal(file, result, report={"new": facts})
+    card = whole(result, drafts.view(result), [made])[0]
+    assert [one.note for one in card.bullets] == ["merged from 3", "not in any of the sources"]
+    review = {**HX, "HX-Current-URL": "http://testserver/proposals/1/"}
+    part = soup(
+        alice_client.post(f"/drafts/{result.pk}/memories/{rows['Flew.']}/edit/", {"text": "Walked."}, headers=review)
+    )
+    assert "not in any of the sources" in words(part.select_one("li .flags"))
+    assert part.select_one("input.check") is None
