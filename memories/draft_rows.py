@@ -29,6 +29,7 @@ class DraftRows:
         self.file = file
         self.overlay = overlay
         self._base: dict[str, dict[str, Fields | None]] = {"block": {}, "memory": {}}
+        self._block_base: dict[str, Place] | None = None
 
     def memory(self, memory_id: Id) -> Fields:
         """The fields of one bullet; NotInFile when it is not there."""
@@ -54,8 +55,10 @@ class DraftRows:
 
     def block_places(self) -> list[Place]:
         """All blocks in file order."""
-        rows = self.file.blocks.order_by().values_list("order", "created_at", "pk")
-        return self._placed("block", {str(pk): (order, born, str(pk)) for order, born, pk in rows})
+        if self._block_base is None:  # a step that makes hundreds of blocks asks each time
+            rows = self.file.blocks.order_by().values_list("order", "created_at", "pk")
+            self._block_base = {str(pk): (order, born, str(pk)) for order, born, pk in rows}
+        return self._placed("block", dict(self._block_base))
 
     def bullet_places(self, block_id: Id) -> list[Place]:
         """All bullets of a block in order, topic tags included."""
@@ -75,7 +78,7 @@ class DraftRows:
     def listed(self, found: QuerySet[Memory], *, is_all: bool) -> list[tuple[uuid.UUID, int]]:
         """(block, bullets among `found`) in file order; bullets that the edit changes do not count. With `is_all` also
         blocks that have none of them."""
-        rows = found.order_by("block__order", "block__created_at", "block").values_list("block").annotate(n=Count("pk"))
+        rows = found.order_by("block__order", "block__created_at", "block").values_list("block").annotate(n=Count("*"))
         counts: dict[uuid.UUID, int] = dict(rows)
         for part in parts([one for one, change in self.overlay.memories.items() if not change.is_made]):
             for block in found.filter(pk__in=part).order_by().values_list("block", flat=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Count
@@ -59,8 +59,7 @@ class Card:
         return self.topic or self.block.label or _("Without a topic")
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A block on a page: its bullets from `start` to before `stop`, of `total` that pass the filters."""
 
     block: UUID

@@ -117,6 +117,8 @@ class Memory(ScopedModel):
 
     class Meta:
         ordering = ("order", "created_at")
+        # Lists count the bullets of each block without their topic tags; the index alone answers that.
+        indexes = (models.Index(fields=["block", "is_topic"], name="memory_by_block_and_topic"),)
 
     def __str__(self) -> str:
         return self.text[:80]
