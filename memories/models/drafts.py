@@ -64,8 +64,9 @@ class Draft(OwnedModel):
 class DraftStep(ScopedModel):
     """One operation of a draft, as the rows that it changes.
 
-    `changes`: [{"row": "block" | "memory" | "file", "id": str, "before": fields or null, "after": fields or null}];
-    null before = made by this step, null after = deleted by it; otherwise only the fields that differ.
+    `changes`: [{"row": "block" | "memory" | "send", "id": str, "before": fields or null, "after": fields or null}];
+    null before = made by this step, null after = deleted by it; otherwise only the fields that differ. "send" = bullets
+    for another file, which arrive there when the draft is saved (memories/draft_overlay.py).
     """
 
     owner_path = "draft__owner"
