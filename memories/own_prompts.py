@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories.models import PromptOverride
-from memories.prompts import NAMES, VERSIONS, PromptText, prompt_text
+from memories.prompts import VERSIONS, PromptText, prompt_text
 from sync.models import Character
 
 CUSTOM = "consolidation:"  # a strategy of a person's own: this and an id
@@ -81,11 +81,6 @@ def own_of(user: User, name: str, character: Character | None) -> PromptOverride
 def default_of(name: str) -> PromptText | None:
     """The shipped text; None for a person's own strategy and for a prompt that is not there yet."""
     return prompt_text(name) if name in VERSIONS else None
-
-
-def known_names(user: User) -> list[str]:
-    """All prompts that this person can use: the shipped ones in order, then own strategies."""
-    return [name for name in NAMES if name in VERSIONS] + [one.name for one in strategies(user)]
 
 
 def exists(user: User, name: str) -> bool:
