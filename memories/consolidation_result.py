@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
@@ -26,6 +27,8 @@ from memories.models import Draft, Memory, MemoryBlock, Proposal
 from memories.names import SourceWords
 from providers.models import Call
 
+NO_BRACKETS = str.maketrans("[]", "()")
+
 
 @dataclass
 class Result:
@@ -38,6 +41,7 @@ class Result:
     changed: set[str]
     found: Conservation
     items: list[Item]
+    tags: dict[UUID, list[str]]  # topic tags by block
     ids: list[str] = field(default_factory=list)  # of the new memories in the draft, beside `items`
 
     @property
@@ -74,12 +78,15 @@ def publish(result: Result, size: Measure) -> dict[str, Any]:
 
 
 def _collect(proposal: Proposal, tree: Tree) -> Result:
-    rows = Memory.objects.for_user(proposal.owner).filter(block__file=proposal.file, is_topic=False)
-    present = {str(row.pk): row for row in rows.select_related("block")}
+    rows = Memory.objects.for_user(proposal.owner).filter(block__file=proposal.file)
+    present = {str(row.pk): row for row in rows.filter(is_topic=False).select_related("block")}
+    tags: defaultdict[UUID, list[str]] = defaultdict(list)
+    for block, pk in rows.filter(is_topic=True).values_list("block", "pk"):
+        tags[block].append(str(pk))
     same = {one: present[one] for one, item in tree.sources.items() if one in present and _is_same(present[one], item)}
     changed = {one for one in tree.sources if one in present and one not in same}
     found = tree.check(proposal.params["strategy"])
-    return Result(proposal, tree, same, changed, found, tree.made(tree.height))
+    return Result(proposal, tree, same, changed, found, tree.made(tree.height), tags)
 
 
 def _is_same(row: Memory, item: Item) -> bool:
@@ -176,12 +183,10 @@ def _new(result: Result, item: Item, sources: Sequence[str], words: SourceWords,
 
 def _topic(result: Result, first: Item, rows: Sequence[Memory]) -> list[NewMemory]:
     """The block's topic tag: the model's, else made of the character's name and the label."""
-    name = result.proposal.file.character.name
     label = _label(first, result.proposal)
-    text = first.topic or f"[{name} — {label.translate(str.maketrans('[]', '()'))}]"
+    inside = f"{result.proposal.file.character.name} — {label}".translate(NO_BRACKETS)
     blocks = {row.block_id for row in rows}
-    tags = Memory.objects.for_user(result.proposal.owner).filter(block__in=blocks, is_topic=True)
-    return [NewMemory(text, parents=[str(pk) for pk in tags.values_list("pk", flat=True)])]
+    return [NewMemory(first.topic or f"[{inside}]", parents=[pk for one in blocks for pk in result.tags.get(one, ())])]
 
 
 def _label(first: Item, proposal: Proposal) -> str:
