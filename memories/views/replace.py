@@ -105,7 +105,7 @@ def _options(query: QueryDict) -> Options:
 def _place(query: QueryDict) -> str:
     """The chosen scope; other pages name theirs as ?draft=, ?file= or ?character=."""
     if "where" in query:
-        return query["where"]
+        return str(query["where"])
     named = (f"{kind}:{query[kind]}" for kind in ("draft", "file", "character") if query.get(kind))
     return next(named, "")
 
