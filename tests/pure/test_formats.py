@@ -29,7 +29,7 @@ NOTES = """# Seraphine, notes to self
 she hums when she files. always the same
 four notes, never five.
 
-TODO ask what the 209 is about??
+TO-DO ask what the 209 is about??
 ~~~"""
 WORDS = st.sampled_from(
     [
@@ -57,7 +57,7 @@ WORDS = st.sampled_from(
         "> - quoted bullet",
         "---",
         "```python",
-        "TODO later",
+        "TO-DO later",
         "<!-- hidden -->",
         "她搬到了海边。她很高兴。",
         "",

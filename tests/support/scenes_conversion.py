@@ -27,7 +27,7 @@ NOTES = """# Marit, notes to self
 she hums when she files. always the same
 four notes, never five.
 
-TODO ask what the 209 is about??
+TO-DO ask what the 209 is about??
 ~~~
 
 ### The night of the two moons, which the harbour master of Pellhaven still refuses to write down
