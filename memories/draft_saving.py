@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from django.db import transaction
@@ -59,16 +60,30 @@ def merge_of(draft: Draft) -> Merge:
 
 
 def saved_notes(draft: Draft) -> list[str]:
-    """What a person should know about a draft that was saved."""
-    since = 0 if draft.revision is None else draft.revision - 1 - draft.base_version
-    if since < 1:
+    """What was merged silently when the draft was saved, in words: who changed the file meanwhile."""
+    if draft.revision is None:
         return []
-    words = ngettext(
-        "One change that was made to the file meanwhile was kept too.",
-        "%(n)d changes that were made to the file meanwhile were kept too.",
-        since,
-    )
-    return [words % {"n": since}]
+    rows = draft.file.revisions.filter(number__gte=draft.base_version, number__lt=draft.revision).order_by("number")
+    found = list(rows.select_related("job"))
+    meanwhile = list(pairwise(found))
+    read = [(before, one) for before, one in meanwhile if one.job is not None and one.job.kind == "extract"]
+    notes = []
+    if read:
+        blocks = sum(max(0, one.blocks - before.blocks) for before, one in read)
+        words = ngettext(
+            "An extraction added %(n)d block meanwhile; it stays.",
+            "An extraction added %(n)d blocks meanwhile; they stay.",
+            blocks,
+        )
+        notes.append(words % {"n": blocks})
+    if others := len(meanwhile) - len(read):
+        words = ngettext(
+            "One change that was made to the file meanwhile was kept too.",
+            "%(n)d changes that were made to the file meanwhile were kept too.",
+            others,
+        )
+        notes.append(words % {"n": others})
+    return notes
 
 
 def _close(draft: Draft) -> None:

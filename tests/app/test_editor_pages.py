@@ -11,10 +11,10 @@ from django.test import Client
 from accounts.models import User
 from memories import drafts, editing
 from memories.draft_cards import whole
-from memories.memory_file import file_for
+from memories.memory_file import change, file_for
 from memories.models import Draft, MemoryFile
 from sync.models import Character
-from tests.support.builders import make_block, make_character, make_memory_file, make_proposal, make_tavern
+from tests.support.builders import make_block, make_character, make_job, make_memory_file, make_proposal, make_tavern
 from tests.support.pages import soup, toast, words
 
 HX = {"HX-Request": "true"}
@@ -299,16 +299,15 @@ def test_an_extraction_that_lands_meanwhile_stays_and_is_named(
 ) -> None:
     lamp = memory(draft, "Lit a lamp.")
     alice_client.post(url(draft, f"memories/{lamp.id}/edit/"), {"text": "Lit two lamps."}, headers=hx(draft))
-    editing.add_block(
-        alice, MemoryFile.objects.for_user(alice).get(pk=file.pk), "Third", ["[Seraphine — Sea]", "Sang."]
-    )
+    with change(file, reason="Extracted", job=make_job(alice)) as editor:
+        editor.add_block("Third", ["[Seraphine — Sea]", "Sang."], origin="extracted")
     alice_client.post(url(draft, "save/"))
     assert saved_texts(file) == [
         ["Swore an oath.", "Lit two lamps."],
         ["Drinks her tea cold.", "Counts steps."],
         ["Sang."],
     ]
-    assert "meanwhile" in words(toast(alice_client))
+    assert "An extraction added 1 block meanwhile; it stays." in words(toast(alice_client))
 
 
 @pytest.mark.parametrize(
