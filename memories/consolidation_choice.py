@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import QueryDict
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
@@ -118,18 +118,18 @@ def _matching(file: MemoryFile, choice: Choice) -> list[Any]:
     """Blocks with the number of their memories that may be changed as `facts`, newest first; those without are left
     out."""
     is_fact = Q(memories__is_topic=False, memories__is_locked=False)
-    rows: QuerySet[MemoryBlock] = file.blocks.filter(is_locked=False).annotate(facts=Count("memories", filter=is_fact))
+    rows = file.blocks.filter(is_locked=False).annotate(facts=Count("memories", filter=is_fact)).filter(facts__gt=0)
     if choice.only:
         rows = rows.filter(pk__in=choice.only)
     elif choice.which == FRESH_ONLY:
         rows = rows.filter(origin__in=FRESH)
     if choice.chat:
-        rows = rows.filter(chat=choice.chat)
+        rows = rows.filter(chat=UUID(choice.chat))
     if choice.since:
         rows = rows.filter(date__gte=choice.since)
     if choice.until:
         rows = rows.filter(date__lt=f"{choice.until}~")  # "~" stands behind every time of that day
-    return list(rows.filter(facts__gt=0).select_related("chat").order_by("-order", "-created_at"))
+    return list(rows.select_related("chat").order_by("-order", "-created_at"))
 
 
 def _describe(file: MemoryFile, rows: Sequence[ChoiceRow]) -> None:

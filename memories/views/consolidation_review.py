@@ -74,8 +74,8 @@ def apply(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     try:
         with explained(request):
             revision = consolidation.apply(request.user, proposal, lose=request.POST.get("lose") == "yes")
-            words = [_("Applied as revision %(n)s.") % {"n": revision.number}, *drafts.saved_notes(proposal.draft)]
-            say(request, " ".join(words), undo_url(file))
+            notes = drafts.saved_notes(proposal.draft) if proposal.draft else []
+            say(request, " ".join([_("Applied as revision %(n)s.") % {"n": revision.number}, *notes]), undo_url(file))
             return redirect("memories:character", file.character_id)
     except drafts.MergeNeeded:
         return redirect("memories:draft_merge", proposal.draft_id)
