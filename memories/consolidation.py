@@ -171,10 +171,12 @@ def apply(user: User, proposal: Proposal, *, lose: bool = False) -> Revision:
         raise ValueError(text % {"n": len(missing)})
     if missing:
         let_go(proposal, missing)
-    revision = drafts.save(draft, reason=_reason(proposal))
-    if revision is None:
-        raise ValueError(_("There is nothing to apply: the result leaves the memories as they are."))
-    _rows(user, proposal).filter(state=Proposal.State.READY).update(state=Proposal.State.APPLIED)
+    reason = _reason(proposal)
+    with transaction.atomic():
+        revision = drafts.save(draft, reason=reason)
+        if revision is None:
+            raise ValueError(_("There is nothing to apply: the result leaves the memories as they are."))
+        _rows(user, proposal).filter(state=Proposal.State.READY).update(state=Proposal.State.APPLIED)
     proposal.state = Proposal.State.APPLIED
     for other in stack(proposal):
         if other.pk != proposal.pk:
