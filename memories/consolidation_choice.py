@@ -128,7 +128,7 @@ def _matching(file: MemoryFile, choice: Choice) -> list[Any]:
     if choice.since:
         rows = rows.filter(date__gte=choice.since)
     if choice.until:
-        rows = rows.filter(date__lt=f"{choice.until}~")  # "~" stands behind every time of that day
+        rows = rows.filter(date__lt=f"{choice.until} 24")  # behind every time of that day, in every collation
     return list(rows.select_related("chat").order_by("-order", "-created_at"))
 
 
