@@ -29,7 +29,17 @@ class Target:
     admin: bool = False
 
 
-FIELD = ("/characters/", "/chats/", "/memories/", "/blocks/", "/revisions/", "/conflicts/", "/drafts/", "/proposals/")
+FIELD = (
+    "/characters/",
+    "/chats/",
+    "/memories/",
+    "/blocks/",
+    "/revisions/",
+    "/conflicts/",
+    "/drafts/",
+    "/proposals/",
+    "/replace/",
+)
 MAIN = (
     Target("memories:home", gettext_lazy("Home"), "house", key="h"),
     Target("memories:characters", gettext_lazy("Characters"), "contact-round", FIELD, "c"),
@@ -46,6 +56,7 @@ SETTINGS = (
     Target("memories:extraction_settings", gettext_lazy("Extraction"), "brain", ("/settings/extraction/",)),
     Target("memories:storage_settings", gettext_lazy("Storage"), "database", ("/settings/storage/",)),
     Target("memories:prompts", gettext_lazy("Prompts"), "pencil", ("/settings/prompts/",)),
+    Target("memories:export_all", gettext_lazy("Export and import"), "download", ("/export/", "/import/")),
     Target("accounts:people", gettext_lazy("People"), "users-round", ("/people/",), admin=True),
 )
 HELP = Target("charmem_site:help", gettext_lazy("Help"), "circle-question-mark", ("/help/", "/about/"), "i")
