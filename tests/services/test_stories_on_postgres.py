@@ -14,6 +14,9 @@ STORIES = (
     "tests/app/test_extraction_in_step.py",
     "tests/app/test_mirror_broken_off.py",
     "tests/app/test_jobs_chunks.py",
+    "tests/app/test_review.py",
+    "tests/app/test_evidence.py",
+    "tests/app/test_forget.py",
 )
 
 
