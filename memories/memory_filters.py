@@ -63,7 +63,7 @@ class Filters:
         if self.since:
             rows = rows.annotate(ends=Right("block__date", _MOMENT)).filter(ends__gte=self.since)
         if self.until:
-            rows = rows.exclude(block__date="").filter(block__date__lt=f"{self.until}~")
+            rows = rows.exclude(block__date="").filter(block__date__lt=f"{self.until} 24")
         return rows.filter(block__origin=self.origin) if self.origin else rows
 
     def holds(self, memory: Any, block: Any, tag: str) -> bool:
@@ -76,7 +76,7 @@ class Filters:
             and (not self.origin or block.origin == self.origin)
             and (not self.participant or self.participant.casefold() in tag.casefold())
             and (not self.since or block.date[-_MOMENT:] >= self.since)
-            and (not self.until or (bool(block.date) and block.date < f"{self.until}~"))
+            and (not self.until or (bool(block.date) and block.date < f"{self.until} 24"))
         )
 
 

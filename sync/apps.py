@@ -7,7 +7,7 @@ class SyncConfig(AppConfig):
     name = "sync"
 
     def ready(self) -> None:
-        """Make known the first import as a job, the pass every ten seconds, sealed columns, and what can be searched."""
+        """Make known the first import, the pass every ten seconds, sealed columns, and what can be searched."""
         from jobs.registry import every, register
         from providers.vault import register_sealed
         from search.registry import register as make_searchable

@@ -23,7 +23,8 @@ from django.db.models import Model
 from search import index as search_index
 
 APPS = ("accounts", "jobs", "providers", "sync", "memories", "compaction", "companion")
-# The search index is left out: it is made anew after a restore. Sessions and counters of tries belong to the running installation, not to what people want back.
+# The search index is left out: it is made anew after a restore. Sessions and counters of tries belong to the running
+# installation, not to what people want back.
 LEFT_OUT = {"accounts.SignIn", "accounts.Throttle"}
 BATCH = 500
 
