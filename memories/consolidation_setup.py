@@ -44,7 +44,9 @@ def ways(user: User) -> list[Way]:
     """The three strategies that come with CharMem, and the person's own."""
     shipped = [
         Way(
-            "consolidation_conservative", _("Careful"), _("Joins only what says the same. Every fact keeps its words.")
+            "consolidation_conservative",
+            _("Conservative"),
+            _("Joins only what says the same. Every fact keeps its words."),
         ),
         Way(BALANCED, _("Balanced"), _("Joins what belongs to one event or topic. Every fact stays.")),
         Way(
