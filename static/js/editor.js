@@ -1,70 +1,5 @@
-// The editing surface beyond links and forms: choosing several, dragging, arrow keys on a grip, Enter and Esc in a
-// wording, undo by Ctrl+Z, and the focus where it was after a part of the page was renewed.
-const chosen = new Set();
-const bar = () => document.getElementById("chosen");
-
-/* ---------- choosing ---------- */
-function count() {
-  const form = bar();
-  if (!form) return;
-  form.hidden = chosen.size === 0;
-  const words = form.querySelector("[data-count]");
-  words.textContent = chosen.size === 1 ? words.dataset.one : words.dataset.many.replace("{n}", chosen.size);
-  form.querySelector("[data-choose-none]").hidden = false;
-}
-
-function boxes() {
-  return [...document.querySelectorAll('input[type=checkbox][name="memory"]')];
-}
-
-function mark(box, on) {
-  box.checked = on;
-  box.closest(".bullet").classList.toggle("is-picked", on);
-  on ? chosen.add(box.value) : chosen.delete(box.value);
-}
-
-function again() {
-  const here = new Set(boxes().map((box) => box.value));
-  [...chosen].filter((id) => !here.has(id)).forEach((id) => chosen.delete(id));
-  boxes().forEach((box) => mark(box, box.checked || chosen.has(box.value)));
-  count();
-}
-
-let lastBox = null;
-document.addEventListener("click", (event) => {
-  const box = event.target.closest?.('input[type=checkbox][name="memory"]');
-  if (box) {
-    const all = boxes();
-    const [from, to] = [all.indexOf(lastBox), all.indexOf(box)];
-    if (event.shiftKey && from >= 0) all.slice(Math.min(from, to), Math.max(from, to) + 1).forEach((one) => mark(one, box.checked));
-    mark(box, box.checked);
-    lastBox = box;
-    count();
-  }
-  if (event.target.closest?.("[data-choose-all]")) {
-    event.preventDefault();
-    const on = boxes().some((one) => !one.checked);
-    boxes().forEach((one) => mark(one, on));
-    count();
-  }
-  if (event.target.closest?.("[data-choose-none]")) {
-    boxes().forEach((one) => mark(one, false));
-    count();
-  }
-});
-
-/* x on a card chooses all of it */
-document.addEventListener("keydown", (event) => {
-  const card = event.key === "x" && event.target.matches?.("article.card") ? event.target : null;
-  if (!card) return;
-  const mine = [...card.querySelectorAll('input[name="memory"]')];
-  const on = mine.some((box) => !box.checked);
-  mine.forEach((box) => mark(box, on));
-  count();
-  event.preventDefault();
-  event.stopImmediatePropagation();
-}, true);
-
+// The editing surface beyond links and forms: Enter and Esc in a wording, undo by Ctrl+Z, and the focus where it was
+// after a part of the page was renewed. Choosing and ordering have files of their own.
 /* ---------- wordings ---------- */
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest?.("[data-edit] textarea");
@@ -153,7 +88,6 @@ document.addEventListener("focusin", (event) => {
   if (event.target.closest?.("[data-item]")) remember();
 });
 document.body.addEventListener("htmx:afterSettle", () => {
-  again();
   const field = document.querySelector("form[data-edit] textarea[autofocus]");
   if (field) {
     field.removeAttribute("autofocus");
@@ -177,66 +111,3 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   document.getElementById(wanted)?.click();
 });
-
-/* ---------- order: arrow keys on a grip, dragging ---------- */
-function post(grip, values) {
-  window.htmx.ajax("POST", grip.getAttribute("href"), { source: grip, values, swap: "none" });
-}
-
-document.addEventListener("keydown", (event) => {
-  const grip = event.target.closest?.(".grip");
-  if (!grip || event.ctrlKey || event.metaKey || event.altKey) return;
-  const step = { ArrowUp: "up", ArrowDown: "down" }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  post(grip, { do: step });
-});
-
-let dragged = null;
-function lifted() {
-  return dragged?.closest(".bullet") || dragged?.closest("article.card");
-}
-function clear() {
-  document.querySelectorAll(".is-over, .is-under").forEach((one) => one.classList.remove("is-over", "is-under"));
-}
-function under(event) {
-  if (!dragged) return null;
-  const isBullet = Boolean(dragged.closest(".bullet"));
-  const spot = event.target.closest?.(isBullet ? ".bullet" : "article.card.is-draft");
-  if (!spot || spot === lifted() || spot.matches(".is-edit")) return null;
-  const box = spot.getBoundingClientRect();
-  return { spot, isBullet, isBelow: !spot.matches(".add-here") && event.clientY > box.top + box.height / 2 };
-}
-
-document.addEventListener("dragstart", (event) => {
-  dragged = event.target.closest?.(".grip") || null;
-  if (!dragged) return;
-  const item = lifted();
-  item.classList.add("is-dragged");
-  event.dataTransfer.effectAllowed = "move";
-  event.dataTransfer.setData("text/plain", item.id);
-  event.dataTransfer.setDragImage(item, 16, 16);
-});
-document.addEventListener("dragover", (event) => {
-  const found = under(event);
-  if (!found) return;
-  event.preventDefault();
-  clear();
-  found.spot.classList.add(found.isBelow ? "is-under" : "is-over");
-});
-document.addEventListener("drop", (event) => {
-  const found = under(event);
-  if (!found) return;
-  event.preventDefault();
-  const { spot, isBelow, isBullet } = found;
-  const values = { do: "place", [isBelow ? "after" : "before"]: (isBullet ? spot.dataset.memory : spot.dataset.block) || "" };
-  if (isBullet) values.block = spot.closest("[data-drop]").dataset.drop;
-  post(dragged, values);
-});
-document.addEventListener("dragend", () => {
-  lifted()?.classList.remove("is-dragged");
-  dragged = null;
-  clear();
-});
-
-again();
