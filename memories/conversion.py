@@ -22,7 +22,15 @@ from jobs.enqueue import retry as retry_job
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
-from memories import consolidation, consolidation_run, conversion_rules, conversion_source, drafts, revisions
+from memories import (
+    consolidation,
+    consolidation_run,
+    conversion_rules,
+    conversion_source,
+    drafts,
+    memory_file,
+    revisions,
+)
 from memories.consolidation_plan import Item
 from memories.consolidation_reads import items_of
 from memories.conversion_choices import add_known, add_lines, close, held, leave_out, new_blocks
@@ -256,7 +264,21 @@ def save(user: User, proposal: Proposal, *, file: MemoryFile | None = None) -> R
     if revision is None:
         raise ValueError(_("There is nothing to save: no new memory is left."))
     close(proposal, Proposal.State.APPLIED)
+    _replace_original(user, proposal)
     return revision
+
+
+def _replace_original(user: User, proposal: Proposal) -> None:
+    """When the source was the memory file's own text (an older form of it), that text goes: its memories stand there
+    now. A revision of its own, so that History brings the text back."""
+    file = proposal.file
+    if not file.attachment_id or proposal.params.get("attachment") != str(file.attachment_id):
+        return
+    if proposal.report.get("next") is not None or not file.loose_text:
+        return
+    with memory_file.change(file, reason=_("Text of the older form taken out"), author=user) as editor:
+        file.loose_text = []
+        editor.touch()
 
 
 def _move(proposal: Proposal, draft: Draft, file: MemoryFile) -> Draft:

@@ -94,7 +94,7 @@ class _Builder:
         self.known_texts = known
         self.known: list[dict[str, Any]] = []
         self.new: dict[str, Any] = {}
-        self.ids: list[str] = []  # of the new bullets in the draft, beside `made`
+        self.into: dict[str, list[str]] = {}  # replaced memory: the new ones in the draft
         self.made: list[NewBullet] = []
         self.blocks = 0
         self.today = timestamp(local_now(proposal.owner, timezone.now()))
@@ -118,14 +118,17 @@ class _Builder:
         if made is None:
             return
         self.blocks += 1
-        ids = [place[2] for place in editor.rows.bullet_places(made)]
-        self.ids += ids
         self.made += wanted
-        self.new |= {
-            one: {"from": list(bullet.lines), "is_invented": True}
-            for one, bullet in zip(ids, wanted, strict=False)
-            if bullet.is_invented
-        }
+        if any(one.parents or one.is_invented for one in wanted):
+            self._note_ids([place[2] for place in editor.rows.bullet_places(made)], wanted)
+
+    def _note_ids(self, ids: Sequence[str], bullets: Sequence[NewBullet]) -> None:
+        """Which new bullets replace what, and which have no source."""
+        for one, bullet in zip(ids, bullets, strict=True):
+            for parent in bullet.parents:
+                self.into.setdefault(parent, []).append(one)
+            if bullet.is_invented:
+                self.new[one] = {"from": list(bullet.lines), "is_invented": True}
 
     def _has(self, bullet: NewBullet, block: NewBlock) -> bool:
         """Whether the destination has the very same memory; it is left out and told."""
@@ -188,21 +191,12 @@ def _report(proposal: Proposal, findings: Findings, builder: _Builder) -> dict[s
         "lines": left,
         "known": builder.known,
         "new": builder.new,
-        "sources": _with_ids(findings.sources, builder),
+        "sources": {key: {**facts, "into": builder.into.get(key, [])} for key, facts in findings.sources.items()},
         "warnings": _warnings(findings, builder),
         "calls": spent["calls"],
         "cost": None if spent["cost"] is None else str(spent["cost"]),
         "result": {"text": _result(findings, memories, len(left)), "memories": memories, "left": len(left)},
     }
-
-
-def _with_ids(sources: dict[str, Any], builder: _Builder) -> dict[str, Any]:
-    """What became of each replaced memory, with the ids of the new ones."""
-    into: dict[str, list[str]] = {}
-    for one, bullet in zip(builder.ids, builder.made, strict=True):
-        for parent in bullet.parents:
-            into.setdefault(parent, []).append(one)
-    return {key: {**facts, "into": into.get(key, [])} for key, facts in sources.items()}
 
 
 def _warnings(findings: Findings, builder: _Builder) -> list[str]:

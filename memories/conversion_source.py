@@ -16,7 +16,7 @@ from memories.models import MemoryFile, Proposal
 
 LARGEST = 24 * 1024 * 1024  # bytes
 MOST_BULLETS = 2000  # of one import: what a person can look through; the rest is the next part
-MOST_BLOCKS = 300
+MOST_BLOCKS = 1000
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from memories import conversion, drafts
 from memories.memory_file import change, file_for, render
 from memories.models import Ancestor, Memory, MemoryBlock, MemoryFile, Proposal
 from providers import retry
-from tests.support.builders import make_block, make_connection
+from tests.support.builders import make_attachment, make_block, make_connection
 from tests.support.fake_model import FakeModel
 from tests.support.story import make_character
 
@@ -271,3 +271,41 @@ def test_a_lorebook_becomes_blocks_with_its_keys(file: MemoryFile) -> None:
     assert proposal.report["warnings"] == [
         "Names, keys and texts were taken. Switches, numbers and ids of the other program were left out."
     ]
+
+
+def test_an_older_memory_file_is_converted_when_asked_and_comes_back_from_history(file: MemoryFile) -> None:
+    from memories import memory_file
+
+    old = "## Memory 1\n_Extracted: 2023-06-15 10:00_\n- Flux was adopted.\n"
+    attachment = make_attachment(file.character, file.name, is_registered=True)
+    file.attachment = attachment
+    file.save(update_fields=["attachment"])
+    memory_file.import_text(file, old, reason="Taken over")
+    assert render(file) == old
+    proposal = start(file, old, file.name, attachment=str(attachment.pk))
+    assert render(file) == old
+    conversion.save(file.owner, proposal)
+    file.refresh_from_db()
+    assert render(file) == '<memory chat="unknown" date="2023-06-15 10:00">\n- Flux was adopted.\n</memory>'
+    first = file.revisions.get(number=0)
+    memory_file.restore(file, first, author=file.owner, reason="back")
+    assert render(file) == old
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_again_in_halves(
+    file: MemoryFile, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(fake, monkeypatch)
+    whole = {
+        "message": {"role": "assistant", "content": '<memory chat="x">\n- only wardens ca'},
+        "finish_reason": "length",
+    }
+    fake.respond(200, {"choices": [{"index": 0, **whole}]})
+    proposal = by_model(file, fake)
+    assert proposal.state == Proposal.State.READY
+    assert sorted(proposal.parts.values_list("number", "state")) == [
+        ("0001", "split"),
+        ("0001.1", "done"),
+        ("0001.2", "done"),
+    ]
+    assert not [one for one in proposal.report["lines"] if one["why"] == "missing"]

@@ -109,3 +109,21 @@ def test_an_existing_file_is_found_by_its_owner() -> None:
     assert find_existing(["Flux-chatA-memories.md", "old-memories.md"], "Flux", chats=["A"]) == "old-memories.md"
     assert find_existing(["diary.md"], "Flux", own_name="diary.md") == "diary.md"
     assert find_existing(["diary.md"], "Flux") is None
+
+
+BODIES = st.lists(
+    st.sampled_from(["\n", "- a fact", "\n- ", "* star", "  ", "\t", "[d | c] - text", "< memory", "prose", "-", "é"]),
+    max_size=12,
+).map("".join)
+
+
+@given(BODIES, st.booleans())
+def test_the_quick_reading_of_a_block_finds_what_the_careful_one_finds(body: str, tolerant: bool) -> None:
+    """A character that only the careful reading can deal with, outside of the block, makes the difference."""
+    block = f'<memory chat="c" date="d">{body}</memory>'
+    quick, careful = (parse if tolerant else parse_memories), f"{block}\x0b"
+    found, wanted = quick(block), quick(careful)
+    if isinstance(found, Document) and isinstance(wanted, Document):
+        assert found.blocks == wanted.blocks
+    else:
+        assert found == wanted
