@@ -32,7 +32,7 @@ def test_first_it_says_what_will_happen(alice_client: Client, bob: User) -> None
     page = alice_client.get(f"/people/{bob.pk}/remove/").content.decode()
     for sentence in (
         "1 job is stopped.",
-        "1 memory and its whole history are deleted from CharMem (memory files: 1).",
+        "2 memories and their whole history are deleted from CharMem (memory files: 1).",
         "1 memory file stays in SillyTavern’s Data Bank and goes on working there.",
         "Characters, chats and lorebooks in SillyTavern are not touched; only CharMem’s copies are deleted.",
         "1 connection to a model and its key are deleted. Nobody else uses it.",
