@@ -34,6 +34,8 @@ def page(request: PersonRequest, proposal: Proposal) -> HttpResponse:
     """One import or reformat, wherever it stands."""
     proposal = consolidation.settle(proposal)
     draft = proposal.draft
+    if proposal.state == Proposal.State.READY and draft is not None and draft.state == Draft.State.SAVED:
+        conversion.close(proposal, Proposal.State.APPLIED)  # it was saved on the page of a merge
     if proposal.state == Proposal.State.READY and draft is not None and draft.state == Draft.State.OPEN:
         return _check(request, proposal, draft)
     template = "memories/import_done.html" if proposal.state == Proposal.State.APPLIED else "memories/import_run.html"

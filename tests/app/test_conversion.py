@@ -309,3 +309,39 @@ def test_an_answer_that_is_cut_off_is_asked_for_again_in_halves(
         ("0001.2", "done"),
     ]
     assert not [one for one in proposal.report["lines"] if one["why"] == "missing"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        (
+            "old.txt",
+            "- Ólafur owed one crossing".encode("cp1252"),
+            "The file does not say which letters it uses; Western European was guessed. Look at letters with accents.",
+        ),
+        (
+            "tags.md",
+            b'<memory chat="a">\n- Flux slept.\n<memory chat="b">\n- Flux ate.\n</memory>',
+            "A block has no closing tag. It was read up to the next one.",
+        ),
+        (
+            "tags.md",
+            b'<memory chat="a" date="2026-01-01 10:00">\n- Flux slept.\n</memory>',
+            "This is a memory file already. Its blocks are taken over as they are.",
+        ),
+        (
+            "prose.txt",
+            "Flux slept. Flux ate.".encode("utf-16"),
+            "This is plain text without lists or headings (freeform). Each sentence became a memory.",
+        ),
+        (
+            "broken.json",
+            b'{"memories": ["Flux slept in the tower"',
+            "This looks like JSON, but it is damaged. It was read as plain text.",
+        ),
+    ],
+)
+def test_what_is_odd_about_a_source_is_told(file: MemoryFile, name: str, data: bytes, said: str) -> None:
+    proposal = start(file, data, name)
+    assert said in proposal.report["warnings"]
+    assert proposal.report["memories"] >= 1

@@ -147,3 +147,15 @@ def test_a_large_upload_is_taken_from_people_who_are_signed_in_only(file: Memory
     assert person.post(url, {"upload": big}).status_code == 302
     big.seek(0)
     assert person.post(reverse("memories:pin_new"), {"upload": big}).status_code == 413
+
+
+def test_two_sides_are_merged_and_the_import_counts_as_saved(client: Client, file: MemoryFile) -> None:
+    block = make_block(file, "The vet", ["Flux was brave."])
+    url = reverse("memories:reformat", args=[file.character_id])
+    client.post(url, {"block": str(block.pk), "by": "rules"})
+    found = proposal_of(file)
+    memory = block.memories.get()
+    client.post(reverse("memories:edit_memory", args=[memory.pk]), {"text": "Flux was very brave."})
+    answer = client.post(reverse("memories:import_save", args=[found.pk]))
+    assert answer.headers["Location"] == reverse("memories:draft_merge", args=[found.draft_id])
+    assert "Flux was very brave." in render(file)
