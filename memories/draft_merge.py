@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from memories import revisions
 from memories.draft_overlay import Fields, Overlay, RowChange, difference
@@ -15,6 +16,8 @@ from memories.file_state import BLOCK_FIELDS, BLOCK_LINKS
 from memories.merge import BOTH, MINE, THEIRS, Block, MergeBlock, added_lines, arranged, is_conflict, merge_block
 from memories.models import MemoryFile
 from memories.orders import between
+
+SEEN = "seen"  # in Draft.choices: {block id: version of the file that the person saw when choosing}
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,12 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Sides:
-    """What changed on both sides. `order` are the blocks as they stood when the edit began."""
+    """What changed on both sides. `order` are the blocks as they stood when the edit began, `now` says what the file
+    holds (revisions.contents)."""
 
     conflicts: dict[str, Conflict] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
+    now: dict[str, Any] = field(default_factory=dict)
 
     def shown(self, block_id: str, choice: str) -> MergeBlock:
         """The block as a person sees it."""
@@ -50,7 +55,18 @@ def conflicts_of(file: MemoryFile, began: int, now: int, overlay: Overlay) -> Si
         mine = _mine(block_id, base, overlay, rows)
         if is_conflict(base, mine, theirs):
             conflicts[block_id] = Conflict(base, mine, theirs)
-    return Sides(conflicts, list(revisions.contents(before)))
+    return Sides(conflicts, list(revisions.contents(before)), revisions.contents(after))
+
+
+def choices_in_force(file: MemoryFile, sides: Sides, choices: Mapping[str, Any]) -> dict[str, str]:
+    """What a person chose for each block; a choice made before the block changed once more does not count."""
+    seen: Mapping[str, int] = choices.get(SEEN, {})
+    known = {version: revisions.contents(_manifest(file, version)) for version in set(seen.values())}
+    return {
+        one: choices[one]
+        for one in sides.conflicts
+        if one in choices and one in seen and known[seen[one]].get(one) == sides.now.get(one)
+    }
 
 
 def settled(file: MemoryFile, sides: Sides, overlay: Overlay, choices: Mapping[str, str]) -> Overlay:

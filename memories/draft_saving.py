@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memories import ancestors, file_state, memory_file, trash_items
-from memories.draft_merge import Sides, conflicts_of, settled
+from memories.draft_merge import Sides, choices_in_force, conflicts_of, settled
 from memories.draft_overlay import Fields, Overlay, RowChange, fold
 from memories.draft_rows import DraftRows, parts
 from memories.file_editor import Editor, NewMemory
@@ -56,7 +56,12 @@ def merge_of(draft: Draft) -> Merge:
     _labels, overlay = _steps(draft)
     draft.file.refresh_from_db(fields=["version"])
     sides = _sides(draft, overlay)
-    return Merge([sides.shown(one, draft.choices.get(one, "")) for one in sides.conflicts]) if sides else Merge()
+    return _shown(draft, sides) if sides else Merge()
+
+
+def _shown(draft: Draft, sides: Sides) -> Merge:
+    choices = choices_in_force(draft.file, sides, draft.choices)
+    return Merge([sides.shown(one, choices.get(one, "")) for one in sides.conflicts])
 
 
 def saved_notes(draft: Draft) -> list[str]:
@@ -116,7 +121,7 @@ def _merged(draft: Draft, overlay: Overlay) -> Overlay:
     sides = _sides(draft, overlay, draft.file.version - 1)
     if sides is None:
         return overlay
-    merge = Merge([sides.shown(one, draft.choices.get(one, "")) for one in sides.conflicts])
+    merge = _shown(draft, sides)
     if not merge.is_settled:
         raise MergeNeeded(merge, _("The same blocks were changed meanwhile. Nothing was overwritten: choose for each."))
     return settled(draft.file, sides, overlay, draft.choices)

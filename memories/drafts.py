@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories.draft_editor import DraftEditor
+from memories.draft_merge import SEEN
 from memories.draft_overlay import Change, Overlay, collide, fold
 from memories.draft_saving import merge_of, save, saved_notes
 from memories.draft_view import DraftView
@@ -98,15 +99,21 @@ def overlay_of(draft: Draft) -> Overlay:
     return fold(one.changes for one in _steps(draft))
 
 
-def choose(draft: Draft, block_id: object, choice: str) -> None:
-    """Settle one block that was changed on both sides: "mine", "theirs" or "both"."""
+def choose(draft: Draft, block_id: object, choice: str, *, seen: int | None = None) -> None:
+    """Settle one block that was changed on both sides: "mine", "theirs" or "both".
+
+    `seen` is the version of the file that the person looked at, the newest when None: when the block changes once more,
+    it is asked about again.
+    """
     if choice not in CHOICES:
         raise ValueError(_("Choose which text to keep."))
     with transaction.atomic():
         rows = Draft.objects.for_user(draft.owner).filter(pk=draft.pk, state=Draft.State.OPEN)
         rows.update(updated_at=timezone.now())  # holds the row, so that two choices do not lose one
         draft.refresh_from_db(fields=["choices"])
-        draft.choices = {**draft.choices, str(block_id): choice}
+        draft.file.refresh_from_db(fields=["version"])
+        looked_at = {**draft.choices.get(SEEN, {}), str(block_id): draft.file.version if seen is None else seen}
+        draft.choices = {**draft.choices, str(block_id): choice, SEEN: looked_at}
         rows.update(choices=draft.choices)
 
 

@@ -136,7 +136,7 @@ def _bullets(user: User, parts: list[Part], filters: Filters) -> Iterator[Memory
 def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]:
     """Counts beside the filter links, from one pass over the bullets and one over the topic tags."""
     rows = memories_of(user, character).order_by().values("block__origin", "block__chat", "block__chat__name")
-    groups = list(rows.annotate(n=Count("pk")))
+    groups: list[Any] = list(rows.annotate(n=Count("pk")))
     origins, chats = _totals(groups, "block__origin"), _totals(groups, "block__chat")
     names = dict(MemoryBlock.Origin.choices) | {row["block__chat"]: row["block__chat__name"] for row in groups}
     tags = Memory.objects.for_user(user).filter(block__file__character=character, is_topic=True)
@@ -160,7 +160,7 @@ def _totals(groups: list[dict[str, Any]], name: str) -> list[tuple[Any, int]]:
 def _queues(user: User, character: Character) -> list[Facet]:
     """The review queues in which something waits."""
     waiting = counts(user, character)
-    labels = {
+    labels: dict[str, str] = {
         "unverified": _("Unverified"),
         "duplicates": _("Possible duplicates"),
         "changed": _("Source changed"),

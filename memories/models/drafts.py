@@ -39,7 +39,8 @@ class Draft(OwnedModel):
     title = models.CharField(max_length=200, blank=True)  # the reason of its revision, when it is saved
     base_version = models.PositiveIntegerField(default=0)
     pointer = models.PositiveIntegerField(default=0)
-    # How a person settled blocks that were changed on both sides: {block id: "mine" | "theirs" | "both"}.
+    # How a person settled blocks that were changed on both sides: {block id: "mine" | "theirs" | "both",
+    # "seen": {block id: version of the file that was looked at}}.
     choices = models.JSONField(default=dict, blank=True)
     revision = models.PositiveIntegerField(null=True, blank=True)  # the revision that saving made
     created_at = models.DateTimeField(auto_now_add=True)

@@ -46,6 +46,7 @@ def page(request: PersonRequest, draft_id: UUID) -> HttpResponse:
 
 
 def _choose(request: PersonRequest, draft: Draft, ids: list[str]) -> None:
+    seen = request.POST.get("seen", "")
     for block_id in ids:
         if choice := request.POST.get(f"choice-{block_id}"):
-            drafts.choose(draft, block_id, choice)
+            drafts.choose(draft, block_id, choice, seen=int(seen) if seen.isdecimal() else None)

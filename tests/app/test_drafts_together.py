@@ -157,6 +157,24 @@ def test_two_edits_of_the_same_block_meet_at_the_second_save(alice: User, file: 
     assert drafts.saved_notes(mine) == ["One change that was made to the file meanwhile was kept too."]
 
 
+def test_a_choice_counts_for_what_was_looked_at(alice: User, file: MemoryFile) -> None:
+    mine = drafts.open_edit(alice, file)
+    one = block_id(file, "one")
+    reword(mine, text_id(file, "one ends."), "mine.")
+    for version, text in ((2, "first."), (3, "second.")):
+        with change(again(file), reason="other") as other:
+            other.add_memory(one, text)
+        drafts.choose(mine, one, "mine", seen=2)
+        assert drafts.merge_of(mine).blocks[0].choice == ("mine" if version == 2 else "")
+    with pytest.raises(drafts.MergeNeeded):
+        drafts.save(mine)
+    with change(again(file), reason="elsewhere") as other:
+        other.add_block("four", ["four."], origin="extracted")
+    drafts.choose(mine, one, "both", seen=3)
+    drafts.save(mine)
+    assert lines(again(file))["one"] == ["one begins.", "one ends.", "first.", "second.", "mine."]
+
+
 @pytest.mark.parametrize("choice", ["mine", "theirs", "both"])
 def test_deleted_on_one_side_and_changed_on_the_other(alice: User, file: MemoryFile, choice: str) -> None:
     mine = drafts.open_edit(alice, file)
