@@ -6,6 +6,8 @@ the same on every computer. Each file has `def run() -> list[Row]`.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass
 
 
@@ -32,3 +34,17 @@ class Row:
     def is_kept(self) -> bool:
         """Whether the promise was kept; a figure without a promise always is."""
         return self.limit is None or self.judged <= self.limit
+
+
+def prepare_django() -> None:
+    """The product's models on a scratch database of this run."""
+    import django
+    from django.apps import apps
+
+    if not apps.ready:
+        os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-bench-data-"))
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+        django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)

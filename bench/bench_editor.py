@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
 
-from bench import Row
+from bench import Row, prepare_django
 
 BULLETS = int(os.environ.get("CHARMEM_BENCH_BULLETS", "10000"))
 A_BLOCK = 5
@@ -23,7 +22,7 @@ WORDS = "harbour lantern promise bakery winter letter garden bridge sister capta
 
 def run() -> list[Row]:
     """One file in a database of its own, one browser."""
-    _django()
+    prepare_django()
     site = _Site()
     empty = site.median(lambda: site.get(site.empty))
     rows = [Row("the editor without a memory", empty, "ms")]
@@ -37,19 +36,6 @@ def _row(name: str, value: float, empty: float) -> list[Row]:
         Row(f"{name}, {BULLETS:,} bullets", value, "ms", bare=empty, ratio=value / empty, limit=RATIO),
         Row("  the same", value, "ms", limit=LIMIT),
     ]
-
-
-def _django() -> None:
-    import django
-    from django.apps import apps
-
-    if not apps.ready:
-        os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-bench-data-"))
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-        django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
 
 
 class _Site:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from bench import Row
+from bench import Row, prepare_django
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -29,7 +29,7 @@ BIG_CHAT_BYTES = 100 * 1024 * 1024
 
 def run() -> list[Row]:
     """Measure with a database of its own. Needs nothing running."""
-    _django()
+    prepare_django()
     with tempfile.TemporaryDirectory(prefix="charmem-bench-") as folder:
         return [
             *_unchanged(Path(folder)),
@@ -228,21 +228,6 @@ def _tavern(root: Path, name: str):  # type: ignore[no-untyped-def]
 
     person, _is_new = User.objects.get_or_create(username="bench")
     return Tavern.objects.create(owner=person, name=name, folder=str(root))
-
-
-def _django() -> None:
-    """Django with a fresh SQLite file, unless somebody set it up already."""
-    import django
-    from django.apps import apps
-
-    if apps.ready:
-        return
-    os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-bench-data-"))
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
 
 
 if __name__ == "__main__":

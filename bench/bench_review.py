@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import Row
+from bench import Row, prepare_django
 
 BULLETS = int(os.environ.get("CHARMEM_BENCH_BULLETS", "5000"))
 NEW = 15
@@ -20,7 +19,7 @@ SYLLABLES = [a + b for a in "bcdfgklmnprstv" for b in "aeiou"]
 
 def run() -> list[Row]:
     """A file in a database of its own."""
-    _django()
+    prepare_django()
     from accounts.models import User
     from memories import memory_file, review, superseding
     from memories.models import MemoryFile, ReviewPair
@@ -72,16 +71,3 @@ def _seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
-
-
-def _django() -> None:
-    import django
-    from django.apps import apps
-
-    if not apps.ready:
-        os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-bench-data-"))
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-        django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from bench import Row
+from bench import Row, prepare_django
 
 MESSAGES = int(os.environ.get("CHARMEM_BENCH_MESSAGES", "500000"))
 CHARACTERS, A_CHAT = 25, 1000
@@ -25,7 +24,7 @@ HAN = "她搬到了海边那里有一座灯塔夜雨落在图书馆的屋顶上�
 
 def run() -> list[Row]:
     """Build a database of its own, then ask."""
-    _django()
+    prepare_django()
     user, characters, chat = _people()
     letters = _write_messages(characters)
     before, begin = _size(), time.perf_counter()
@@ -39,19 +38,6 @@ def run() -> list[Row]:
         _nothing_new(),
     ]
     return rows
-
-
-def _django() -> None:
-    import django
-    from django.apps import apps
-
-    if not apps.ready:
-        os.environ.setdefault("CHARMEM_DATA_DIR", tempfile.mkdtemp(prefix="charmem-bench-data-"))
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-        django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
 
 
 def _people() -> tuple[Any, list[Any], Any]:

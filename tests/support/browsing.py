@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,18 @@ class Watched:
         options = {"runOnly": run, "resultTypes": ["violations"]}
         found = self.page.evaluate("options => axe.run(document, options)", options)["violations"]
         return [f"{one['id']}: {[node['target'][0] for node in one['nodes']][:4]}" for one in found]
+
+    def judge(self, paths: Iterable[str]) -> list[str]:
+        """What is wrong with these pages in either theme: too wide for the window, or something that axe objects to."""
+        wrong: list[str] = []
+        for path in paths:
+            page = self.open(path)
+            if wide := self.is_too_wide():
+                wrong.append(f"{path} is {wide} px too wide")
+            for theme in ("dark", "light"):
+                page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+                wrong += [f"{path} {theme}: {trouble}" for trouble in self.violations(only_colours=theme == "light")]
+        return wrong
 
 
 def axe_source() -> str:
