@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -43,8 +44,10 @@ class Found:
 
 
 def files_of(character: Character) -> list[Found]:
-    """The character's Data Bank files with the format of each."""
-    candidates = databank.memory_file_candidates(character)[:SHOWN]
+    """The Data Bank files that this character sees, its own first, with the format of each."""
+    shared = character.tavern.attachments.filter(gone_at__isnull=True, is_registered=True)
+    shared = shared.filter(Q(scope=Attachment.Scope.GLOBAL) | Q(scope=Attachment.Scope.CHAT, chat__character=character))
+    candidates = [*databank.memory_file_candidates(character), *shared.order_by("-created_ms")][:SHOWN]
     ours = set(MemoryFile.objects.for_user(character.tavern.owner).values_list("attachment_id", flat=True))
     return [_found(one, is_memory_file=one.pk in ours) for one in candidates]
 
@@ -75,9 +78,9 @@ def still_injected(user: User, proposal: Proposal) -> Attachment | None:
     Looked at afresh each time: switching it off in the Data Bank ends the warning.
     """
     rows = Attachment.objects.for_user(user).filter(gone_at__isnull=True, is_registered=True, is_disabled=False)
-    rows = rows.filter(avatar=proposal.file.character.avatar, scope=Attachment.Scope.CHARACTER)
+    own = {"avatar": proposal.file.character.avatar, "scope": Attachment.Scope.CHARACTER, "is_ours": False}
     wanted = proposal.params.get("attachment")
-    found = rows.filter(pk=wanted) if wanted else rows.filter(name=proposal.source_name, is_ours=False)
+    found = rows.filter(pk=wanted) if wanted else rows.filter(name=proposal.source_name, **own)
     return found.exclude(memory_file=proposal.file).first()
 
 

@@ -15,8 +15,10 @@ from django.views.decorators.http import require_http_methods
 from accounts.access import PersonRequest, owned
 from memories import consolidation_choice, conversion, copying
 from memories.character_frame import character_frame
+from memories.consolidation_reads import estimate
 from memories.conversion_databank import files_of, text_of
 from memories.conversion_page import latest
+from memories.conversion_rules import MOST_BULLETS
 from memories.conversion_source import LARGEST
 from memories.conversion_words import refusal
 from memories.memory_file import file_for
@@ -58,7 +60,7 @@ def _chosen(request: PersonRequest, character: Character) -> tuple[str, str | by
     """Name, content and Data Bank id of what the form names. ValueError when it names nothing."""
     wanted = request.POST.get("attachment", "")
     if is_uuid(wanted):
-        attachment = owned(Attachment, request, pk=wanted, avatar=character.avatar, tavern=character.tavern)
+        attachment = owned(Attachment, request, pk=wanted, tavern=character.tavern)
         return attachment.name, text_of(attachment), str(attachment.pk)
     uploaded = request.FILES.get("upload")
     if uploaded is not None:
@@ -89,12 +91,17 @@ def reformat(request: PersonRequest, character_id: UUID) -> HttpResponse:
             )
             return redirect("memories:proposal", found.pk)
         status = 422
+    untagged = _untagged(file)
+    ticked = [row.block.pk for row in picked.rows if row.block.pk in untagged or row.memories > MOST_BULLETS]
+    connection = default_connection(request.user)
     context = {
         **_frame(request, character),
         "file": file,
         "chosen": picked,
-        "untagged": _untagged(file),
-        "connection": default_connection(request.user),
+        "untagged": untagged,
+        "ticked": ticked,
+        "connection": connection,
+        "estimate": estimate(request.user, file, ticked, "conversion", connection) if connection and ticked else None,
         "open": latest(request.user, file, Proposal.Kind.REFORMAT),
     }
     return render(request, "memories/reformat.html", context, status=status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,3 +160,28 @@ def test_two_sides_are_merged_and_the_import_counts_as_saved(client: Client, fil
     answer = client.post(reverse("memories:import_save", args=[found.pk]))
     assert answer.headers["Location"] == reverse("memories:draft_merge", args=[found.draft_id])
     assert "Flux was very brave." in render(file)
+
+
+def test_the_data_bank_list_names_formats_and_files_of_everywhere(
+    client: Client, file: MemoryFile, tmp_path: Path
+) -> None:
+    tavern = file.character.tavern
+    tavern.folder = str(tmp_path)
+    tavern.save()
+    (tmp_path / "user" / "files").mkdir(parents=True)
+    (tmp_path / "settings.json").write_text("{}", encoding="utf-8")
+    for number, (name, text, fields) in enumerate(
+        [
+            ("old.md", "## Memory 1\n- Flux slept.", {}),
+            ("world.md", "- one\n- two\n- three", {"scope": "global", "avatar": ""}),
+        ]
+    ):
+        url = f"/user/files/{number}.txt"
+        (tmp_path / "user" / "files" / f"{number}.txt").write_text(text, encoding="utf-8")
+        make_attachment(file.character, name, url=url, is_registered=True, is_ours=False, file_present=True, **fields)
+    page = client.get(reverse("memories:import_text", args=[file.character_id])).content.decode()
+    assert "older form, can be converted" in page
+    assert "Bullet list" in page
+    wanted = file.character.tavern.attachments.get(name="world.md")
+    client.post(reverse("memories:import_text", args=[file.character_id]), {"attachment": str(wanted.pk)})
+    assert proposal_of(file).params["attachment"] == str(wanted.pk)
