@@ -19,7 +19,7 @@ from memories.forms import BlockForm, LabelForm
 from memories.local_time import local_now
 from memories.models import Draft, MemoryBlock
 from memories.views.editor_bullets import brief
-from memories.views.editor_place import answer, block_of, editing_url, held, latest_changes, place_among, place_of
+from memories.views.editor_place import after_step, block_of, editing_url, held, place_among, place_of
 from memories.views.saying import explained
 
 
@@ -31,9 +31,10 @@ def add_block(request: PersonRequest, draft_id: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         lines = form.lines(draft.file.character.name)
         date = timestamp(local_now(request.user, timezone.now()))
+        before = draft.pointer
         with explained(request), drafts.step(draft, _("Block added: %(text)s") % {"text": brief(lines[1])}) as editor:
             editor.add_block(form.cleaned_data["topic"], lines, date=date, origin=MemoryBlock.Origin.WRITTEN)
-        return answer(request, draft, latest_changes(draft, draft.pointer))
+        return after_step(request, draft, before)
     context = {"draft": draft, "character": draft.file.character, "form": form}
     return _dialog(request, "memories/_draft_add_block.html", context)
 
@@ -50,8 +51,7 @@ def edit(request: PersonRequest, draft_id: UUID, block_id: UUID) -> HttpResponse
         before = draft.pointer
         with explained(request), drafts.step(draft, _("Label: %(text)s") % {"text": form.brief()}) as editor:
             form.write(editor)
-        changes = latest_changes(draft, draft.pointer) if draft.pointer != before else []
-        return answer(request, draft, changes, anchor=f"b{block.id}")
+        return after_step(request, draft, before, anchor=f"b{block.id}")
     context = {"draft": draft, "character": draft.file.character, "form": form, "in_block": block}
     return _dialog(request, "memories/_draft_label.html", context)
 
@@ -74,8 +74,7 @@ def actions(request: PersonRequest, draft_id: UUID, block_id: UUID) -> HttpRespo
     order = on_page(view, draft, request)
     with explained(request), drafts.step(draft, _label(todo, card.title)) as editor:
         _do(editor, todo, str(block.id), order, request.POST, newest=_is_newest(request, draft))
-    changes = latest_changes(draft, draft.pointer) if draft.pointer != before else []
-    return answer(request, draft, changes, anchor=f"b{block.id}")
+    return after_step(request, draft, before, anchor=f"b{block.id}")
 
 
 def _is_newest(request: PersonRequest, draft: Draft) -> bool:

@@ -16,7 +16,7 @@ from memories import drafts
 from memories.draft_cards import DraftBullet, notes_of
 from memories.forms import MAX_BULLET
 from memories.models import Draft
-from memories.views.editor_place import answer, bar, block_of, held, latest_changes, memory_of, place_among, place_of
+from memories.views.editor_place import after_step, bar, block_of, held, memory_of, place_among, place_of
 from memories.views.saying import explained
 
 
@@ -44,15 +44,13 @@ def _write(request: PersonRequest, draft: Draft, memory: Any) -> HttpResponse:
     if len(lines) == 1 and request.htmx:
         view = drafts.view(draft)
         return _row(request, draft, view, memory_of(view, memory.id))
-    return answer(
-        request, draft, latest_changes(draft, draft.pointer) if draft.pointer != before else [], anchor=f"m{memory.id}"
-    )
+    return after_step(request, draft, before, anchor=f"m{memory.id}")
 
 
 def _below(editor: Any, view: drafts.DraftView, memory: Any, lines: list[str]) -> None:
     """Further lines stand below the bullet, in their order."""
-    rows = [str(row.id) for row in view.block(memory.block_id).memories]
-    place = rows.index(str(memory.id)) + 1
+    rows = [str(row.id) for row in view.block(memory.block_id).memories] if lines else []
+    place = rows.index(str(memory.id)) + 1 if lines else 0
     for number, line in enumerate(lines):
         editor.add_memory(memory.block_id, line, place + number)
 
@@ -100,15 +98,14 @@ def add(request: PersonRequest, draft_id: UUID, block_id: UUID) -> HttpResponse:
     lines = lines_of(request.POST.get("text", ""))
     if problem := _problem(lines):
         return _form(request, draft, block=block, text=request.POST.get("text", ""), problem=problem)
-    rows = [str(row.id) for row in block.memories]
     after = request.POST.get("after", "")
-    place = rows.index(after) + 1 if after in rows else len(rows)
+    rows = [str(row.id) for row in block.memories] if after else []
+    place = rows.index(after) + 1 if after in rows else None
     before = draft.pointer
     with explained(request), drafts.step(draft, _("Added: %(text)s") % {"text": brief(lines[0])}) as editor:
         for number, line in enumerate(lines):
-            editor.add_memory(block.id, line, place + number)
-    changes = latest_changes(draft, draft.pointer) if draft.pointer != before else []
-    return answer(request, draft, changes, anchor=f"b{block.id}")
+            editor.add_memory(block.id, line, None if place is None else place + number)
+    return after_step(request, draft, before, anchor=f"b{block.id}")
 
 
 DONE = {
@@ -146,8 +143,7 @@ def actions(request: PersonRequest, draft_id: UUID, memory_id: UUID) -> HttpResp
             _put(editor, view, memory, request.POST)
         elif todo in DONE:
             DONE[todo](editor, memory, view)
-    changes = latest_changes(draft, draft.pointer) if draft.pointer != before else []
-    return answer(request, draft, changes, anchor=f"m{memory.id}")
+    return after_step(request, draft, before, anchor=f"m{memory.id}")
 
 
 def _shift(editor: Any, memory: Any, view: drafts.DraftView, step: int) -> None:

@@ -15,7 +15,7 @@ from accounts.access import PersonRequest
 from memories import drafts
 from memories.models import Draft
 from memories.views import editor_move
-from memories.views.editor_place import answer, editing_url, held, latest_changes, still_there
+from memories.views.editor_place import after_step, answer, editing_url, held, still_there
 from memories.views.saying import explained
 
 
@@ -39,9 +39,7 @@ def act(request: PersonRequest, draft_id: UUID) -> HttpResponse:
     before = draft.pointer
     with explained(request), drafts.step(draft, _label(todo, len(rows))) as editor:
         _do(editor, todo, rows, request.POST.get("text", ""))
-    if draft.pointer == before:
-        return answer(request, draft, [])
-    return answer(request, draft, latest_changes(draft, draft.pointer))
+    return after_step(request, draft, before)
 
 
 def _do(editor: Any, todo: str, rows: list[Any], text: str) -> None:

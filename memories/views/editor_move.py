@@ -19,7 +19,7 @@ from memories.draft_cards import whole
 from memories.memory_file import file_for
 from memories.memory_filters import Filters
 from memories.models import Draft, MemoryBlock, MemoryFile
-from memories.views.editor_place import answer, block_of, editing_url, held, latest_changes, still_there
+from memories.views.editor_place import after_step, block_of, editing_url, held, still_there
 from memories.views.saying import explained
 from sync.models import Character
 
@@ -78,12 +78,10 @@ def _send(request: PersonRequest, draft: Draft, view: drafts.DraftView, rows: li
         if not rows or not kind:
             raise ValueError(_("Choose memories and a place for them first."))
         _carry(editor, [row.id for row in rows], block, file, is_copy=is_copy, draft=draft)
-    if draft.pointer == before:
-        return answer(request, draft, [])
     said = ""
     if file:
         said = _("They arrive with %(name)s when you save.") % {"name": file.character.name}
-    return answer(request, draft, latest_changes(draft, draft.pointer), said=said)
+    return after_step(request, draft, before, said=said)
 
 
 def _carry(editor: Any, ids: list[Any], block: Any, file: MemoryFile | None, *, is_copy: bool, draft: Draft) -> None:

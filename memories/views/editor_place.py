@@ -144,6 +144,12 @@ def answer(
     return render(request, "memories/_draft_answer.html", context)
 
 
+def after_step(request: PersonRequest, draft: Draft, before: int, *, said: str = "", anchor: str = "") -> HttpResponse:
+    """The answer to a step that was tried when the pointer stood at `before`; if it stands there, nothing changed."""
+    changes = latest_changes(draft, draft.pointer) if draft.pointer != before else []
+    return answer(request, draft, changes, said=said if changes else "", anchor=anchor)
+
+
 def _reload() -> HttpResponse:
     return HttpResponse(headers={"HX-Refresh": "true"})
 
