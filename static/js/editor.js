@@ -88,9 +88,9 @@ document.addEventListener("focusin", (event) => {
   if (event.target.closest?.("[data-item]")) remember();
 });
 document.body.addEventListener("htmx:afterSettle", () => {
-  const field = document.querySelector("form[data-edit] textarea[autofocus]");
+  const field = document.querySelector("form[data-edit] textarea[data-focus]");
   if (field) {
-    field.removeAttribute("autofocus");
+    field.removeAttribute("data-focus");
     field.focus();
     field.setSelectionRange(field.value.length, field.value.length);
   } else if (addTo) {

@@ -184,6 +184,7 @@ def test_chosen_memories_are_copied_to_somebody_else(live_server: Any, alice: Us
         row(page, "Climbed alone.").locator(".check").check()
         page.locator("#chosen").get_by_role("button", name="Move or copy").click()
         dialog = page.locator("#modal")
+        expect(dialog.get_by_label("Find a place")).to_be_focused()
         dialog.get_by_label("Find a place").fill("roo")
         expect(dialog.locator(".place")).to_have_count(1)
         dialog.get_by_text("Rook").click()
