@@ -56,12 +56,13 @@ def read_table(text: str) -> Reading | None:
     if not has_head or not body:
         names, body, head_lines = [], rows, ()
     places = _Places(lowered if names else [])
+    cut = delimiter_of(text)
     sections: list[OpenSection] = []
     leftovers: list[Leftover] = []
     for lines, row in body:
         label, date, text_of = places.read(names, row)
         if not has_words(text_of):
-            leftovers += [Leftover(lines[0], clean_bullet(" ".join(row)), "no_words")] if any(row) else []
+            leftovers += [Leftover(line, clean_bullet(cut.join(row)), "no_words") for line in lines]
             continue
         last = sections[-1] if sections else None
         if last is None or (last.label, last.date) != (label, date) or len(last.bullets) >= MOST_BULLETS:
@@ -101,12 +102,13 @@ def _at(fields: Sequence[str], place: int | None) -> str:
 def _rows(text: str) -> Iterator[tuple[tuple[int, ...], list[str]]]:
     """Each row that is not blank with the lines that it stands on."""
     csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.reader(_lines(text), delimiter=delimiter_of(text))
+    cut = delimiter_of(text)
+    reader = csv.reader(_lines(text), delimiter=cut)
     before = 0
     for row in reader:
         lines = tuple(range(before + 1, reader.line_num + 1))
         before = reader.line_num
-        if any(field.strip() for field in row):
+        if row and cut.join(row).strip():
             yield lines, row
 
 
