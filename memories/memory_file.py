@@ -196,12 +196,20 @@ def insert_blocks(editor: Editor, blocks: Iterable[dict[str, Any]]) -> None:
         _load(editor, now, {**now, "blocks": wanted})
 
 
-def clear(file: MemoryFile, *, author: User, reason: str = "", kind: str = "file", title: str = "") -> Revision | None:
+def clear(
+    file: MemoryFile,
+    *,
+    author: User,
+    reason: str = "",
+    kind: str = "file",
+    title: str = "",
+    batch: uuid.UUID | None = None,
+) -> Revision | None:
     """Take all memories out of the file ("Clear all memories"): a revision, and an item in the trash.
 
     Text that a person wrote around the blocks stays. None when there are no memories.
     """
-    with change(file, reason=reason or _("All memories cleared"), author=author) as editor:
+    with change(file, reason=reason or _("All memories cleared"), author=author, batch=batch) as editor:
         now = file_state.dump(file)
         if now["blocks"]:
             rest = [{"before": None, "text": "".join(one["text"] for one in now["loose_text"])}]

@@ -28,11 +28,12 @@ _MOMENT = 16  # letters of "2026-03-01 18:00", with which the date of a block en
 class Filters:
     """What the address asks for; unknown values are ignored.
 
-    `participant` is a name as topic tags write it; `since` and `until` are days of the story, "YYYY-MM-DD", both
-    included. A block that spans several days is shown when one of them is meant.
+    `file` is one of the character's memory files. `participant` is a name as topic tags write it; `since` and `until`
+    are days of the story, "YYYY-MM-DD", both included. A block that spans several days is shown when one is meant.
     """
 
     text: str = ""
+    file: str = ""
     flag: str = ""
     chat: str = ""
     origin: str = ""
@@ -47,12 +48,14 @@ class Filters:
     @property
     def folded(self) -> int:
         """How many are set besides the words."""
-        return sum(1 for name, value in vars(self).items() if value and name != "text")
+        return sum(1 for name, value in vars(self).items() if value and name not in ("text", "file"))
 
     def apply(self, rows: QuerySet[Memory]) -> QuerySet[Memory]:
         """Only the rows that pass."""
         if self.text:
             rows = rows.filter(Q(text__icontains=self.text) | Q(block__label__icontains=self.text))
+        if self.file:
+            rows = rows.filter(block__file=UUID(self.file))
         if self.flag:
             rows = rows.filter(FLAGS[self.flag])
         if self.chat:
@@ -93,6 +96,7 @@ def read_filters(query: QueryDict) -> Filters:
     flag, origin = query.get("flag", ""), query.get("origin", "")
     return Filters(
         text=query.get("q", "").strip()[:200],
+        file=query.get("file", "") if is_uuid(query.get("file", "")) else "",
         flag=flag if flag in FLAGS else "",
         chat=query.get("chat", "") if is_uuid(query.get("chat", "")) else "",
         origin=origin if origin in MemoryBlock.Origin.values else "",

@@ -21,7 +21,7 @@ from memories.extraction import start_extraction
 from memories.file_names import auto_file_name
 from memories.forms import FileForm
 from memories.memory_file import file_for
-from memories.memory_list import block_ids, cards, facets, file_of, is_uuid, pages_of, read_filters
+from memories.memory_list import block_ids, cards, facets, file_of, files_of, is_uuid, pages_of, read_filters
 from memories.models import MemoryFile
 from memories.page_queries import price_of, tiles, total_unread
 from memories.queries import extraction_settings
@@ -86,6 +86,8 @@ def _memories_tab(request: PersonRequest, character: Character) -> dict[str, Any
         "hero": character_frame(request.user, character),
         "tab": "memories",
         "filters": filters,
+        "files": files_of(request.user, character),
+        "shown_file": named_file(request, character) if filters.file else None,
         "facets": facets(request.user, character, filters),
         "cards": cards(request.user, ids, filters),
         "page": pager,
@@ -156,7 +158,7 @@ def settings(request: PersonRequest, character_id: UUID) -> HttpResponse:
             messages.success(request, _("Saved. The file in SillyTavern follows within seconds."))
         return redirect("memories:character_settings", character_id)
     hero = character_frame(request.user, character)
-    context = {"hero": hero, "tab": "settings", "form": form, "file": file}
+    context = {"hero": hero, "tab": "settings", "form": form, "file": file, "files": files_of(request.user, character)}
     return render(request, "memories/character_settings.html", context)
 
 

@@ -18,9 +18,9 @@ from memories.character_frame import character_frame
 from memories.consolidation_choice import Choice, Chosen, chosen, read_choice, suggested
 from memories.consolidation_reads import estimate
 from memories.consolidation_setup import Setup, read_setup
-from memories.memory_file import file_for
 from memories.models import MemoryFile, Proposal
 from memories.views.consolidation_review import review_page
+from memories.views.files import chosen_file
 from memories.views.saying import explained
 from sync.models import Character
 
@@ -31,7 +31,7 @@ UNDER_WAY = (Proposal.State.PLANNED, Proposal.State.RUNNING)
 def choose(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Choose blocks, strategy and model; the price stands on the button. Nothing is applied by running it."""
     character = owned(Character, request, pk=character_id)
-    file = file_for(character)
+    file = chosen_file(request, character)
     is_sent = request.method == "POST"
     query = request.POST if is_sent else request.GET
     setup = read_setup(request.user, query)
@@ -61,7 +61,7 @@ def choose(request: PersonRequest, character_id: UUID) -> HttpResponse:
 @require_safe
 def groups(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Blocks that belong together; read after the page, because comparing takes a moment."""
-    file = file_for(owned(Character, request, pk=character_id))
+    file = chosen_file(request, owned(Character, request, pk=character_id))
     found = suggested(request.user, file, read_choice(request.GET))
     return render(request, "memories/_consolidate_groups.html", {"suggestions": found, "file": file})
 
@@ -69,7 +69,7 @@ def groups(request: PersonRequest, character_id: UUID) -> HttpResponse:
 @require_POST
 def price(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """The numbers and the price of the present choice, while it is being made."""
-    file = file_for(owned(Character, request, pk=character_id))
+    file = chosen_file(request, owned(Character, request, pk=character_id))
     picked = _picked(file, request.POST, is_sent=True)
     setup = read_setup(request.user, request.POST)
     context = {"chosen": picked, "setup": setup, "file": file, **_price(request, file, picked, setup)}

@@ -21,14 +21,14 @@ from memories.memory_filters import Filters
 from memories.models import Draft, MemoryBlock, MemoryFile
 from memories.views.editor_place import after_step, block_of, editing_url, held, still_there
 from memories.views.saying import explained
-from sync.models import Character
+from sync.models import Character, Chat
 
 SHOWN = 12
 
 
 @dataclass(frozen=True)
 class Destination:
-    """One place to send to: `value` is "block:<id>", "file:<id>", "character:<id>" or "new"."""
+    """One place to send to: `value` is "block:<id>", "file:<id>", "character:<id>", "chat:<id>" or "new"."""
 
     value: str
     name: str
@@ -110,6 +110,9 @@ def _file(request: PersonRequest, kind: str, pk: str) -> MemoryFile | None:
             return file_for(owned(Character, request, pk=UUID(pk)))
         if kind == "file":
             return owned(MemoryFile, request, pk=UUID(pk))
+        if kind == "chat":
+            chat = owned(Chat, request, pk=UUID(pk), character__isnull=False)
+            return file_for(owned(Character, request, pk=chat.character_id), chat)
     except ValueError as wrong:
         raise Http404 from wrong
     return None
@@ -123,8 +126,10 @@ def _blocks(draft: Draft, view: drafts.DraftView, query: str) -> list[Destinatio
 
 
 def elsewhere(user: User, file: MemoryFile, query: str) -> list[Destination]:
-    """Other characters of the person, and files that belong to one chat."""
-    people = Character.objects.for_user(user).filter(gone_at=None).exclude(pk=file.character_id)
+    """Other characters of the person, files that belong to one chat, and chats that have none yet."""
+    people = Character.objects.for_user(user).filter(gone_at=None)
+    if file.chat_id is None:
+        people = people.exclude(pk=file.character_id)
     files = MemoryFile.objects.for_user(user).filter(chat__isnull=False).exclude(pk=file.pk)
     if query:
         people = people.filter(name__icontains=query)
@@ -134,7 +139,18 @@ def elsewhere(user: User, file: MemoryFile, query: str) -> list[Destination]:
         found.append(
             Destination(f"file:{one.pk}", one.character.name, one.chat.name if one.chat else "", one.character)
         )
-    return found
+    return found + _chats(user, file, query)
+
+
+def _chats(user: User, file: MemoryFile, query: str) -> list[Destination]:
+    """Chats without a file of their own: the newest of this character, or those of anybody that fit."""
+    rows = Chat.objects.for_user(user).filter(gone_at=None, character__gone_at=None, memory_files__isnull=True)
+    rows = rows.filter(name__icontains=query) if query else rows.filter(character=file.character_id)
+    rows = rows.exclude(character=None).select_related("character").order_by("-last_at", "name")
+    shown = rows[: SHOWN if query else SHOWN // 2]
+    return [
+        Destination(f"chat:{one.pk}", one.character.name, one.name, one.character) for one in shown if one.character
+    ]
 
 
 def _label(is_copy: bool, count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accounts.access import PersonRequest, owned
+from memories.memory_file import file_for
 from memories.memory_filters import is_uuid
 from memories.memory_list import file_of
 from memories.models import MemoryFile
@@ -16,3 +17,8 @@ def named_file(request: PersonRequest, character: Character) -> MemoryFile | Non
     if is_uuid(wanted):
         return owned(MemoryFile, request, character=character, pk=wanted)
     return file_of(request.user, character)
+
+
+def chosen_file(request: PersonRequest, character: Character) -> MemoryFile:
+    """The same, for pages that make the character's own file when there is none yet."""
+    return named_file(request, character) or file_for(character)

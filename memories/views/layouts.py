@@ -16,9 +16,9 @@ from memories.blocks import Format
 from memories.character_frame import character_frame
 from memories.file_state import format_of
 from memories.layout_form import LayoutForm
-from memories.memory_file import file_for
-from memories.memory_list import file_of
 from memories.models import MemoryFile
+from memories.views.blocks import undo_url
+from memories.views.files import chosen_file, named_file
 from memories.views.saying import explained, say
 from sync.models import Character
 
@@ -27,7 +27,7 @@ from sync.models import Character
 def page(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """How the file is written; a GET with a choice shows it without changing anything."""
     character = owned(Character, request, pk=character_id)
-    file = file_of(request.user, character)
+    file = named_file(request, character)
     found = format_of(file) if file else Format()
     if request.method == "POST":
         form = LayoutForm(request.POST, found=found)
@@ -39,15 +39,15 @@ def page(request: PersonRequest, character_id: UUID) -> HttpResponse:
 
 
 def _save(request: PersonRequest, character: Character, form: LayoutForm) -> HttpResponse:
-    file = file_for(character)
+    file = chosen_file(request, character)
+    one = f"?file={file.pk}" if file.chat_id else ""
     with explained(request):
         revision = layouts.change_layout(request.user, file, form.chosen, only_new=form.only_new)
         if revision is None:
             say(request, _("It is written like that already. Nothing was changed."))
         else:
-            undo = f"{reverse('memories:undo', args=[character.pk])}?revision={revision.number}"
-            say(request, _("Written anew. The file in SillyTavern and its index follow."), undo)
-    return redirect("memories:layout", character.pk)
+            say(request, _("Written anew. The file in SillyTavern and its index follow."), undo_url(file))
+    return redirect(f"{reverse('memories:layout', args=[character.pk])}{one}")
 
 
 def _show(

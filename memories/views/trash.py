@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.db.models import Count, Q
@@ -18,7 +18,7 @@ from accounts.models import User
 from memories import memory_file, trash
 from memories.character_frame import character_frame
 from memories.models import Memory, MemoryFile, TrashItem, Watermark
-from memories.views.blocks import undo_url
+from memories.views.blocks import undo_save_url, undo_url
 from memories.views.saying import explained, say
 from memories.watermark import read_again
 from sync.models import Character
@@ -98,12 +98,13 @@ def _clear(request: PersonRequest, character: Character, files: list[Clearing]) 
     chosen = set(request.POST.getlist("file"))
     wanted = [one.file for one in files if len(files) == 1 or str(one.file.pk) in chosen]
     is_reset = "again" in request.POST
+    batch = uuid4() if len(wanted) > 1 else None
     done = []
     with explained(request):
         for file in wanted:
             reason = _("Reset: all memories cleared, chats are read again") if is_reset else _("All memories cleared")
             kind = TrashItem.Kind.CHARACTER if file.chat_id is None else TrashItem.Kind.FILE
-            done.append(memory_file.clear(file, author=request.user, reason=reason, kind=kind))
+            done.append(memory_file.clear(file, author=request.user, reason=reason, kind=kind, batch=batch))
         if is_reset:
             _read_again(request.user, character)
     count = sum(one.removed for one in done if one)
@@ -115,7 +116,8 @@ def _clear(request: PersonRequest, character: Character, files: list[Clearing]) 
         "%(n)s memories cleared. They stay in the trash for %(days)s days.",
         count,
     )
-    say(request, text % {"n": count, "days": trash.KEPT.days}, undo_url(wanted[0]) if len(wanted) == 1 else "")
+    latest = next(one for one in done if one)
+    say(request, text % {"n": count, "days": trash.KEPT.days}, undo_save_url(latest.file, latest))
 
 
 def _read_again(user: User, character: Character) -> None:
