@@ -7,8 +7,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from accounts.models import User
 from memories.models import Ancestor, Memory
+from providers.models import Call
 
 BATCH = 500
 MOST = 20_000  # bullets; a chain that long was not made by a person
@@ -16,7 +19,7 @@ MOST = 20_000  # bullets; a chain that long was not made by a person
 
 @dataclass(frozen=True)
 class Source:
-    """One bullet that was replaced, as it stood then. `depth` 1 = replaced by the memory itself."""
+    """One bullet that was replaced, as it stood then. `depth` 1 = replaced by the memory itself; `call` made it."""
 
     id: str
     text: str
@@ -27,6 +30,7 @@ class Source:
     chat_id: UUID | None
     job_id: UUID | None
     replaced_at: datetime | None  # None: the bullet stands in a file (again)
+    call: Call | None
 
     @property
     def is_leaf(self) -> bool:
@@ -78,13 +82,18 @@ def _sources(user: User, ids: list[str], depth: int) -> list[Source]:
     rows: dict[str, list[Source]] = {}
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]
-        for row in Ancestor.objects.for_user(user).filter(memory__in=part).order_by("replaced_at", "pk"):
+        for row in _kept(user, part):
             rows.setdefault(str(row.memory), []).append(_of_ancestor(row, depth))
         rest = [one for one in part if one not in rows]
         related = ("block__chat", "block__call")
         for memory in Memory.objects.for_user(user).filter(pk__in=rest).select_related(*related) if rest else ():
             rows[str(memory.pk)] = [_of_memory(memory, depth)]
     return [source for one in ids for source in _once(rows.get(one, []))]
+
+
+def _kept(user: User, ids: list[str]) -> QuerySet[Ancestor]:
+    rows = Ancestor.objects.for_user(user).filter(memory__in=ids)
+    return rows.select_related("call").order_by("replaced_at", "pk")
 
 
 def _once(sources: list[Source]) -> list[Source]:
@@ -94,7 +103,7 @@ def _once(sources: list[Source]) -> list[Source]:
 
 def _of_ancestor(row: Ancestor, depth: int) -> Source:
     parents = tuple(str(one) for one in row.parents)
-    links = (row.chat_id, row.job_id, row.replaced_at)
+    links = (row.chat_id, row.job_id, row.replaced_at, row.call)
     return Source(str(row.memory), row.text, depth, parents, row.evidence, row.facts, *links)
 
 
@@ -111,6 +120,5 @@ def _of_memory(memory: Memory, depth: int) -> Source:
         "prompt_version": block.prompt_version,
     }
     parents = tuple(str(one) for one in memory.parents)
-    return Source(
-        str(memory.pk), memory.text, depth, parents, memory.evidence, facts, block.chat_id, block.job_id, None
-    )
+    links = (block.chat_id, block.job_id, None, block.call)
+    return Source(str(memory.pk), memory.text, depth, parents, memory.evidence, facts, *links)

@@ -36,11 +36,16 @@ class Quote:
 
 @dataclass(frozen=True)
 class SourceRow:
-    """Something that the memory replaced, with its messages."""
+    """Something that the memory replaced, with its messages or the lines of a file that it was made from."""
 
     source: Source
     quotes: list[Quote]
     missing: int
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """As Evidence.lines."""
+        return _lines(self.source.evidence)
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Evidence:
     @property
     def lines(self) -> list[dict[str, Any]]:
         """The lines of imported files that the memory was made from: {"source", "line", "quote"}."""
-        return [one for one in self.memory.evidence if isinstance(one, dict) and "source" in one]
+        return _lines(self.memory.evidence)
 
     @property
     def more(self) -> int:
@@ -95,6 +100,10 @@ def quotes_to_mark(user: User, memory_id: UUID, chat: UUID) -> dict[str, str]:
     rows = Memory.objects.for_user(user).filter(pk=memory_id).values_list("evidence", flat=True)
     old = Ancestor.objects.for_user(user).filter(memory=memory_id, chat=chat).values_list("evidence", flat=True)
     return {one: quote for items in (*old, *rows) for one, quote in _named(items).items()}
+
+
+def _lines(items: Any) -> list[dict[str, Any]]:
+    return [one for one in items if isinstance(one, dict) and "source" in one]
 
 
 def _named(items: Any) -> dict[str, str]:

@@ -13,7 +13,7 @@ from memories.ancestry import ancestry
 from memories.memory_file import NewMemory
 from memories.models import Ancestor, Memory, MemoryFile
 from sync.models import Character, Chat
-from tests.support.builders import make_character, make_chat, make_tavern
+from tests.support.builders import make_call, make_character, make_chat, make_job, make_tavern
 from tests.support.pages import soup, words
 
 
@@ -88,6 +88,28 @@ def test_after_two_consolidations_a_merge_and_a_conversion_every_source_is_there
     assert {words(one) for one in page.select(".quote-head a")} == {f"#{n}" for n in range(12)}
     link = page.select_one(".quote-head a")["href"].partition("#")[0]
     assert len(soup(alice_client.get(link)).select(".is-quoted")) == 1
+
+
+def test_model_prompt_job_and_cost_of_what_was_replaced_are_told(
+    alice: User, alice_client: Client, mira: Character, chat: Chat
+) -> None:
+    job = make_job(alice)
+    call = make_call(alice, job=job, model="deep-one", prompt_tokens=4210, completion_tokens=77, cost="0.0123")
+    made_by = {"chat": chat, "job": job, "call": call, "prompt_version": "yours 3"}
+    old = write(mira, NewMemory("Swore.", evidence=[item(chat, 3)]), **made_by)
+    once = replace(mira, old, "Swore an oath.")
+    page = soup(alice_client.get(f"/memories/{replace(mira, [once], 'Oath.').pk}/"))
+    told = words(page.select(".source")[1])
+    assert "deep-one" in told and "yours 3" in told and "4,210 + 77 tokens, 1.2 ¢" in told
+    assert page.select(".source")[1].select_one(f"a[href='/jobs/{job.pk}/']") is not None
+
+
+def test_lines_of_an_imported_file_stay_known_after_a_consolidation(alice_client: Client, mira: Character) -> None:
+    lines = [{"source": "diary.md", "line": 12, "quote": "* owes Wren a crossing"}]
+    old = write(mira, NewMemory("Owes Wren a crossing.", evidence=lines), origin="imported")
+    page = soup(alice_client.get(f"/memories/{replace(mira, old, 'Owes a crossing.').pk}/"))
+    told = words(page.select_one(".source"))
+    assert "line 12 diary.md * owes Wren a crossing" in told
 
 
 def test_a_circle_is_walked_once_and_a_lost_one_is_counted(alice: User, mira: Character) -> None:
