@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from memories import formats_json, formats_lorebook
 from memories import formats_lines as look
@@ -130,7 +131,9 @@ def _json(value: object) -> Iterator[str]:
     if isinstance(value, list):
         formats_json.refuse_chat(value)
     book = formats_json.lorebook_of(value)
-    return formats_lorebook.book_lines(book) if book is not None else formats_json.outline(value)
+    if book is None or not isinstance(value, dict):
+        return formats_json.outline(value)
+    return chain(formats_lorebook.book_lines(book), formats_json.around_book(value))
 
 
 def _json_lines(text: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memories.formats_lines import date_in, has_words
+from memories.formats_lines import DATE, date_in, has_words
 from memories.formats_names import DATES, KEYS, LABELS, SETTINGS, TEXTS, best_name
 from memories.formats_types import Refused
 
@@ -61,25 +61,28 @@ def kind_of(value: Any) -> str:
 
 
 def lorebook_of(value: Any) -> list[Mapping[str, Any]] | None:
-    """The entries of a lorebook: a world file, the book inside of a card, or that of another program."""
+    """The entries of a lorebook, of SillyTavern or of another program. A card with a book inside is read as a whole."""
     if not isinstance(value, dict):
         return None
-    for place in (value, value.get("character_book"), value.get("data"), _inside(value.get("data"))):
-        entries = place.get("entries") if isinstance(place, dict) else None
-        rows = list(entries.values()) if isinstance(entries, dict) else entries
-        if isinstance(rows, list) and rows and all(isinstance(one, dict) for one in rows) and _has_keys(rows):
-            return rows
+    entries = value.get("entries")
+    rows = list(entries.values()) if isinstance(entries, dict) else entries
+    if isinstance(rows, list) and rows and all(isinstance(one, dict) for one in rows) and _has_keys(rows):
+        return rows
     if value.get("type") == "risu" and isinstance(value.get("data"), list):
         return [one for one in value["data"] if isinstance(one, dict)]
     return None
 
 
+def around_book(value: Mapping[str, Any]) -> Iterator[str]:
+    """What a lorebook's file says besides its entries, but for settings and the copy that SillyTavern keeps."""
+    is_risu = value.get("type") == "risu"
+    known = {"data", "type", "ver"} if is_risu else {"entries"}
+    rest = {name: one for name, one in value.items() if name not in {*known, "originalData"}}
+    yield from ("", "", *_object({name: one for name, one in rest.items() if name.lower() not in SETTINGS}, 0))
+
+
 def _has_keys(rows: list[Mapping[str, Any]]) -> bool:
     return any({"key", "keys", "keywords"} & {str(name).lower() for name in one} for one in rows)
-
-
-def _inside(value: Any) -> Any:
-    return value.get("character_book") if isinstance(value, dict) else None
 
 
 def _first_records(value: Any) -> list[Any]:
@@ -142,7 +145,8 @@ def entry(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
     yield from text.split("\n")
     yield ""
     used = {_name_at(keys, best_name(names, TEXTS)), _name_at(keys, best_name(names, LABELS))}
-    used |= {_name_at(keys, dated)} if date else set()
+    if date and not any(char.isalpha() for char in DATE.sub("", scalar(value[keys[dated or 0]])).strip("TZ")):
+        used.add(_name_at(keys, dated))
     for name in keys:
         if name not in used and str(name).lower() not in KEYS:
             yield from _rest(str(name), value[name], depth)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from memories.blocks import clean_bullet
-from memories.formats_lines import date_in, has_words
+from memories.formats_lines import DATE, date_in, has_words
 from memories.formats_names import DATES, LABELS, TEXTS, best_name
 from memories.formats_types import IMPORTED, Bullet, Leftover, OpenSection, Reading, closed
 
@@ -83,7 +83,8 @@ class _Places:
         label = _at(fields, self.label)
         raw_date = _at(fields, self.date)
         date = date_in(raw_date)
-        used = {self.text, self.label, self.date if date else None}
+        is_only_date = bool(date) and not any(char.isalpha() for char in DATE.sub("", raw_date).strip("TZ"))
+        used = {self.text, self.label, self.date if is_only_date else None}
         others = [
             f"{names[place]}: {field}" if place < len(names) else field
             for place, field in enumerate(fields)
@@ -102,15 +103,11 @@ def _at(fields: Sequence[str], place: int | None) -> str:
 def _rows(text: str) -> Iterator[tuple[tuple[int, ...], list[str]]]:
     """Each row that is not blank with the lines that it stands on."""
     csv.field_size_limit(LONGEST_FIELD)
-    cut = delimiter_of(text)
-    reader = csv.reader(_lines(text), delimiter=cut)
+    source = text.split("\n")
+    reader = csv.reader((line + "\n" for line in source), delimiter=delimiter_of(text))
     before = 0
     for row in reader:
         lines = tuple(range(before + 1, reader.line_num + 1))
         before = reader.line_num
-        if row and cut.join(row).strip():
-            yield lines, row
-
-
-def _lines(text: str) -> Iterable[str]:
-    return (line + "\n" for line in text.split("\n"))
+        if any(source[number - 1].strip() for number in lines if number <= len(source)):
+            yield tuple(number for number in lines if number <= len(source) and source[number - 1].strip()), row

@@ -272,9 +272,10 @@ def test_a_table() -> None:
     assert reading.structure == frozenset({1})
 
 
+NAMES = st.sampled_from(["x", "content", "title", "key", "keys", "entries", "memories", "date", "comment", "summary"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(0, 10**6) | st.text("abc déf — \n#-", max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(list("abcxyz")), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=20,
 )
 
@@ -292,7 +293,7 @@ def words_of(value: object) -> list[str]:
 def test_every_word_of_any_json_is_somewhere(value: object) -> None:
     text = json.dumps([value, "end"])
     reading = formats.read(text, formats.detect(text))
-    said = json.dumps([[one.label, one.block.bullets] for one in reading.sections], ensure_ascii=False)
+    said = json.dumps([[one.label, one.date, one.block.bullets] for one in reading.sections], ensure_ascii=False)
     said += json.dumps([one.text for one in reading.leftovers], ensure_ascii=False)
     assert all(word in said for word in words_of(value))
 
