@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memories import revisions
+from memories.draft_later import later
 from memories.draft_overlay import Fields, Overlay, RowChange, difference
 from memories.draft_rows import DraftRows, Place
 from memories.file_state import BLOCK_FIELDS, BLOCK_LINKS
@@ -37,6 +38,8 @@ class Sides:
     conflicts: dict[str, Conflict] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     now: dict[str, Any] = field(default_factory=dict)
+    # Bullets that the edit changes and the file has lost, as they were last.
+    gone: dict[str, Fields] = field(default_factory=dict)
 
     def shown(self, block_id: str, choice: str) -> MergeBlock:
         """The block as a person sees it."""
@@ -55,7 +58,13 @@ def conflicts_of(file: MemoryFile, began: int, now: int, overlay: Overlay) -> Si
         mine = _mine(block_id, base, overlay, rows)
         if is_conflict(base, mine, theirs):
             conflicts[block_id] = Conflict(base, mine, theirs)
-    return Sides(conflicts, list(revisions.contents(before)), revisions.contents(after))
+    since = later(file, began, now, overlay)
+    for block_id, base in since.bases.items():
+        theirs = _in_manifest(file, after, block_id)
+        mine = _mine(block_id, base, overlay, rows)
+        if block_id not in conflicts and is_conflict(base, mine, theirs):
+            conflicts[block_id] = Conflict(base, mine, theirs)
+    return Sides(conflicts, list(revisions.contents(before)), revisions.contents(after), since.gone)
 
 
 def choices_in_force(file: MemoryFile, sides: Sides, choices: Mapping[str, Any]) -> dict[str, str]:
@@ -76,8 +85,23 @@ def settled(file: MemoryFile, sides: Sides, overlay: Overlay, choices: Mapping[s
     done: set[str] = set()
     for block_id, conflict in sides.conflicts.items():
         done |= _settle(result, rows, sides, block_id, conflict, choices[block_id])
+    _bring_back(result, sides)
     _rearrange(result, rows, done)
     return result
+
+
+def _bring_back(result: Overlay, sides: Sides) -> None:
+    """Bullets that the edit put into another block are there, also when the file has lost them meanwhile."""
+    for one, row in sides.gone.items():
+        change = result.memories.get(one)
+        if change is not None and not change.is_made and change.after and "block" in change.after:
+            result.memories[one] = RowChange(None, {**row, **change.after})
+
+
+def _in_manifest(file: MemoryFile, manifest: revisions.Manifest, block_id: str) -> Block | None:
+    """One block of a state."""
+    pairs = [one for one in manifest["blocks"] if (one["id"] if isinstance(one, dict) else one[0]) == block_id]
+    return next(iter(revisions.state_of(file, {**manifest, "blocks": pairs})["blocks"]), None)
 
 
 def _manifest(file: MemoryFile, number: int) -> revisions.Manifest:
