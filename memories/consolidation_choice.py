@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Q
+from django.db.models.functions import Right
 from django.http import QueryDict
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
@@ -15,7 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories.consolidation_plan import FRESH
 from memories.consolidation_reads import suggestions
-from memories.memory_filters import topic_parts
+from memories.memory_filters import MOMENT, topic_parts
 from memories.memory_list import is_uuid
 from memories.models import Memory, MemoryBlock, MemoryFile
 
@@ -126,7 +127,7 @@ def _matching(file: MemoryFile, choice: Choice) -> list[Any]:
     if choice.chat:
         rows = rows.filter(chat=UUID(choice.chat))
     if choice.since:
-        rows = rows.filter(date__gte=choice.since)
+        rows = rows.annotate(ends=Right("date", MOMENT)).filter(ends__gte=choice.since)
     if choice.until:
         rows = rows.filter(date__lt=f"{choice.until} 24")  # behind every time of that day, in every collation
     return list(rows.select_related("chat").order_by("-order", "-created_at"))

@@ -21,7 +21,7 @@ FLAGS: dict[str, Q] = {
 }
 _DASH = re.compile(r"\s([—–-])\s")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = 16  # letters of "2026-03-01 18:00", with which the date of a block ends, be it a moment or a span
+MOMENT = 16  # letters of "2026-03-01 18:00", with which the date of a block ends, be it a moment or a span
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Filters:
             tags = rows.model._base_manager.filter(block=OuterRef("block"), is_topic=True)
             rows = rows.filter(Exists(tags.filter(text__icontains=self.participant)))
         if self.since:
-            rows = rows.annotate(ends=Right("block__date", _MOMENT)).filter(ends__gte=self.since)
+            rows = rows.annotate(ends=Right("block__date", MOMENT)).filter(ends__gte=self.since)
         if self.until:
             rows = rows.exclude(block__date="").filter(block__date__lt=f"{self.until} 24")
         return rows.filter(block__origin=self.origin) if self.origin else rows
@@ -78,7 +78,7 @@ class Filters:
             and (not self.chat or str(block.chat_id) == self.chat)
             and (not self.origin or block.origin == self.origin)
             and (not self.participant or self.participant.casefold() in tag.casefold())
-            and (not self.since or block.date[-_MOMENT:] >= self.since)
+            and (not self.since or block.date[-MOMENT:] >= self.since)
             and (not self.until or (bool(block.date) and block.date < f"{self.until} 24"))
         )
 

@@ -9,11 +9,13 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from jobs import registry
 from jobs.drain import run_until_idle
-from memories import drafts
+from jobs.models import Job
+from memories import consolidation, drafts
 from memories.memory_file import change, file_for, render
 from memories.models import Draft, MemoryBlock, MemoryFile, Proposal
-from tests.support.builders import make_block, make_connection
+from tests.support.builders import make_block, make_chat, make_connection
 from tests.support.consolidating import Merger, fill
 from tests.support.pages import soup, toast, words
 from tests.support.story import make_character
@@ -229,6 +231,59 @@ def test_run_again_step_back_and_compare(alice_client: Client, file: MemoryFile,
     assert "6 became 3" in words(sides[0]) and "Balanced" in words(sides[0])
     assert "6 became 5" in words(sides[1]) and "Not accounted for 1" in words(sides[1])
     assert memories[5].text in words(both.select_one(".sheet")) and "not accounted for" in words(both)
+
+
+def test_two_models_stand_side_by_side_with_their_price(
+    alice: User, alice_client: Client, file: MemoryFile, fake: Merger
+) -> None:
+    dear = make_connection(
+        alice,
+        name="Dear",
+        preset="local",
+        base_url=fake.base_url,
+        model="fake-large",
+        is_default=False,
+        price_in=20_000,
+        price_out=80_000,
+    )
+    fill(file, 3)
+    first = started(alice_client, file)
+    again = soup(alice_client.get(f"/proposals/{first.pk}/again/"))
+    assert len(again.select("select[name=connection] option")) == 2
+    sent = {"strategy": "consolidation_balanced", "connection": str(dear.pk)}
+    answer = alice_client.post(f"/proposals/{first.pk}/again/", sent)
+    run_until_idle(alice)
+    second = Proposal.objects.for_user(alice).get(pk=answer.url.strip("/").split("/")[-1])
+    sides = seen(alice_client, first, f"compare/{second.pk}/").select(".compare > section")
+    assert ["fake-small" in words(sides[0]), "fake-large" in words(sides[1])] == [True, True]
+    assert words(sides[0]).partition("Cost")[2] != words(sides[1]).partition("Cost")[2]
+    assert "$" in words(sides[1]).partition("Cost")[2] and "¢" in words(sides[0]).partition("Cost")[2]
+
+
+def test_a_choice_is_narrowed_to_a_chat_and_to_days_of_the_story(alice_client: Client, file: MemoryFile) -> None:
+    chat = make_chat(file.character, 2, name="By the fire")
+    make_block(file, "Fire", ["Wren burned a letter."], date="2026-03-01 18:00 to 2026-03-04 18:00", chat=chat)
+    make_block(file, "Sea", ["Wren swam alone."], date="2026-03-05 18:00", order=1)
+
+    def titles(**query: str) -> list[str]:
+        page = soup(alice_client.get(url(file), query))
+        return [words(one) for one in page.select(".block-choice .strong")]
+
+    assert titles() == ["Sea", "Fire"]
+    assert titles(chat=str(chat.pk)) == ["Fire"]
+    assert titles(since="2026-03-03") == ["Sea", "Fire"], "a block that spans days counts with each of them"
+    assert titles(since="2026-03-05") == ["Sea"]
+    assert titles(until="2026-03-01") == ["Fire"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_clock_starts_a_consolidation(alice: User, file: MemoryFile) -> None:
+    fill(file, 60)
+    for periodic in registry.periodics.values():
+        periodic.call()
+    run_until_idle(alice)
+    assert not Proposal.objects.for_user(alice).exists()
+    assert not Job.objects.for_user(alice).filter(kind=consolidation.job_kind().kind).exists()
 
 
 def test_a_run_shows_its_progress_and_can_be_stopped_and_gone_on_with(

@@ -12,9 +12,17 @@ from accounts.models import User
 from memories import drafts, editing
 from memories.draft_cards import whole
 from memories.memory_file import change, file_for
-from memories.models import Draft, MemoryFile
+from memories.models import Draft, Memory, MemoryBlock, MemoryFile
 from sync.models import Character
-from tests.support.builders import make_block, make_character, make_job, make_memory_file, make_proposal, make_tavern
+from tests.support.builders import (
+    make_block,
+    make_character,
+    make_chat,
+    make_job,
+    make_memory_file,
+    make_proposal,
+    make_tavern,
+)
 from tests.support.pages import soup, toast, words
 
 HX = {"HX-Request": "true"}
@@ -247,6 +255,22 @@ def test_chosen_memories_are_merged_into_one_with_words_of_ones_own(alice_client
     assert sorted(memory(draft, "Swore by the lamp.").parents) == sorted(ids)
 
 
+def test_chosen_memories_give_their_blocks_another_label_in_one_step(alice_client: Client, draft: Draft) -> None:
+    chosen = [str(memory(draft, text).id) for text in ("Lit a lamp.", "Swore an oath.", "Counts steps.")]
+    asked = soup(alice_client.post(url(draft, "chosen/"), {"do": "label", "memory": chosen}, headers=hx(draft)))
+    assert asked.select_one("[name=text]")["value"] == "First descent"
+    sent = {"do": "label", "memory": chosen, "text": "The long way down"}
+    alice_client.post(url(draft, "chosen/"), sent, headers=hx(draft))
+    view = drafts.view(draft)
+    assert [block.label for block in view.blocks(view.block_ids())] == ["The long way down"] * 2
+    empty = alice_client.post(url(draft, "chosen/"), {**sent, "text": " "}, headers=hx(draft))
+    assert "A label needs some text." in words(soup(empty))
+    alice_client.post(url(draft, "undo/"), headers=hx(draft))
+    draft.refresh_from_db()
+    view = drafts.view(draft)
+    assert [block.label for block in view.blocks(view.block_ids())] == ["First descent", "Second descent"]
+
+
 def test_chosen_memories_move_to_a_new_block_and_copies_go_to_another_character(
     alice_client: Client, alice: User, draft: Draft, file: MemoryFile
 ) -> None:
@@ -336,12 +360,13 @@ def test_a_block_changed_on_both_sides_is_put_to_the_person(
     assert saved_texts(file)[1] == ["Drinks her tea cold.", "Counts steps."]
 
 
-def test_filters_of_the_edit_find_by_word_participant_and_day(
+def test_filters_of_the_edit_find_by_word_participant_chat_origin_flag_and_day(
     alice_client: Client, alice: User, seraphine: Character
 ) -> None:
-    file = make_memory_file(seraphine, [])
+    file, well = make_memory_file(seraphine, []), make_chat(seraphine, 2, name="At the well")
     for day, who, text in (("01", "Seraphine, Wren", "Met at the well."), ("05", "Seraphine", "Swam alone.")):
-        block = make_block(file, f"Day {day}", [f"[{who} — Day]", text], date=f"2026-03-{day} 18:00")
+        facts: dict[str, Any] = {"chat": well} if day == "01" else {"origin": "pinned"}
+        block = make_block(file, f"Day {day}", [f"[{who} — Day]", text], date=f"2026-03-{day} 18:00", **facts)
         block.memories.filter(text__startswith="[").update(is_topic=True)
     draft = drafts.open_edit(alice, file)
 
@@ -353,6 +378,15 @@ def test_filters_of_the_edit_find_by_word_participant_and_day(
     assert shown("?since=2026-03-02") == ["Swam alone."]
     assert shown("?until=2026-03-02") == ["Met at the well."]
     assert shown("?flag=locked") == []
+    assert shown(f"?chat={well.pk}") == ["Met at the well."]
+    assert shown("?origin=pinned") == ["Swam alone."]
+    MemoryBlock.objects.for_user(alice).filter(origin="pinned").update(is_locked=True)
+    rows = Memory.objects.for_user(alice).filter(text="Met at the well.")
+    rows.update(is_unverified=True, is_source_changed=True)
+    assert shown("?flag=locked") == ["Swam alone."]
+    assert shown("?flag=unverified") == shown("?flag=changed") == ["Met at the well."]
+    fields = {one["name"] for one in soup(alice_client.get(url(draft))).select(".draft-filter [name]")}
+    assert {"q", "participant", "chat", "origin", "flag", "since", "until"} <= fields
     assert shown("") == ["Swam alone.", "Met at the well."]
 
 
