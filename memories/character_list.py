@@ -43,7 +43,7 @@ FILTERS: dict[str, tuple[str | Promise, Callable[[Tile], bool]]] = {
     "attention": (_("Needs attention"), lambda tile: tile.needs_attention),
     "unread": (_("Unextracted"), lambda tile: tile.unread.messages > 0),
     "recent": (_("Chatted this week"), _chatted_this_week),
-    "unverified": (_("To verify"), lambda tile: tile.unverified > 0),
+    "review": (_("To review"), lambda tile: tile.review.total > 0),
     "none": (_("No memories yet"), lambda tile: not tile.memories),
 }
 

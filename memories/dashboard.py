@@ -135,7 +135,7 @@ def home(user: User) -> Home:
         waiting=len(jobs) - len(running),
         failed=failed,
         needs=needs(user, taverns, all_tiles, failed),
-        no_hurry=sum(tile.unverified for tile in all_tiles),
+        no_hurry=sum(tile.review.total for tile in all_tiles),
         unread=unread,
         price=price_of(user, unread),
         connection=default_connection(user),

@@ -16,6 +16,7 @@ from jobs.models import Job
 from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.price import reading_price
 from memories.queries import extraction_settings
+from memories.review_queries import ReviewCounts, counts_of
 from memories.unread import Unread, unread_by_character
 from providers.queries import default_connection
 from sync.models import Attachment, Character, Tavern
@@ -41,7 +42,7 @@ class Tile:
     last_chat_at: datetime | None = None
     health: Word = Word("off", "")
     price: Decimal | None = None
-    unverified: int = 0
+    review: ReviewCounts = ReviewCounts()
 
     @property
     def needs_attention(self) -> bool:
@@ -72,8 +73,8 @@ def total_unread(parts: Iterable[Unread]) -> Unread:
     return whole
 
 
-def memory_counts(user: User) -> dict[UUID, tuple[int, int, datetime | None, int]]:
-    """(memories without topic tags, blocks, newest, unverified memories) by character."""
+def memory_counts(user: User) -> dict[UUID, tuple[int, int, datetime | None]]:
+    """(memories without topic tags, blocks, newest) by character."""
     rows = (
         MemoryBlock.objects.for_user(user)
         .order_by()
@@ -82,10 +83,9 @@ def memory_counts(user: User) -> dict[UUID, tuple[int, int, datetime | None, int
             bullets=Count("memories", filter=Q(memories__is_topic=False)),
             n=Count("pk", distinct=True),
             newest=Max("created_at"),
-            doubtful=Count("memories", filter=Q(memories__is_topic=False, memories__is_unverified=True)),
         )
     )
-    return {row["file__character"]: (row["bullets"], row["n"], row["newest"], row["doubtful"]) for row in rows}
+    return {row["file__character"]: (row["bullets"], row["n"], row["newest"]) for row in rows}
 
 
 def reading_now(user: User) -> set[str]:
@@ -126,21 +126,23 @@ def tiles(user: User) -> list[Tile]:
         .annotate(last_chat_at=Max("chats__last_at"))
         .defer("description", "personality", "scenario", "first_message")
     )
-    return [_tile(row, unread, counts, running, files.get(row.pk)) for row in rows]
+    review, nothing = counts_of(user), ReviewCounts()
+    return [_tile(row, unread, counts, review.get(row.pk, nothing), running, files.get(row.pk)) for row in rows]
 
 
 def _tile(
     row: Character,
     unread: dict[UUID, Unread],
-    counts: dict[UUID, tuple[int, int, datetime | None, int]],
+    counts: dict[UUID, tuple[int, int, datetime | None]],
+    review: ReviewCounts,
     running: set[str],
     file: MemoryFile | None,
 ) -> Tile:
-    memories, blocks, newest, doubtful = counts.get(row.pk, (0, 0, None, 0))
+    memories, blocks, newest = counts.get(row.pk, (0, 0, None))
     is_running = any(str(row.pk) in subject for subject in running)
     health = Word("live", _("extracting")) if is_running else health_word(file, row.tavern)
     last_chat_at = getattr(row, "last_chat_at", None)
-    return Tile(row, memories, blocks, unread.get(row.pk, Unread()), newest, last_chat_at, health, unverified=doubtful)
+    return Tile(row, memories, blocks, unread.get(row.pk, Unread()), newest, last_chat_at, health, review=review)
 
 
 def memories_of(user: User, character: Character) -> QuerySet[Memory]:

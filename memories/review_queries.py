@@ -35,6 +35,11 @@ class ReviewCounts:
     def total(self) -> int:
         return self.unverified + self.duplicates + self.changed + self.superseded
 
+    @property
+    def first(self) -> str:
+        """The first queue in which something waits, "" when nothing does."""
+        return next((kind for kind in KINDS if self.of(kind)), "")
+
     def of(self, kind: str) -> int:
         """The count of one queue by its name in addresses."""
         return int(getattr(self, kind))
@@ -65,7 +70,9 @@ def counts(user: User, character: Character) -> ReviewCounts:
 
 def counts_of(user: User, characters: Sequence[UUID] | None = None) -> dict[UUID, ReviewCounts]:
     """What waits, by character; of all characters when none are named. Characters with nothing are left out."""
-    memories: QuerySet[Any] = Memory.objects.for_user(user).filter(FLAGS["unverified"] | FLAGS["changed"], is_topic=False)
+    memories: QuerySet[Any] = Memory.objects.for_user(user).filter(
+        FLAGS["unverified"] | FLAGS["changed"], is_topic=False
+    )
     pairs: QuerySet[Any] = _open(user)
     if characters is not None:
         memories = memories.filter(block__file__character__in=characters)

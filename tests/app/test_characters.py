@@ -48,17 +48,17 @@ def test_filters_and_sorting_choose_the_tiles(alice: User, alice_client: Client)
     assert names("?sort=nonsense&show=nonsense&page=99")
 
 
-def test_what_is_to_verify_is_counted_on_home_and_listed_by_character(alice: User, alice_client: Client) -> None:
+def test_what_waits_for_review_is_counted_on_home_and_listed_by_character(alice: User, alice_client: Client) -> None:
     tavern = make_tavern(alice)
     make_memory_file(make_character(tavern, "Wren"), [("Harbour", ["Left.", "Met Ossian."])])
     make_memory_file(make_character(tavern, "Milo"), [("Tea", ["Salted."])])
     Memory.objects.for_user(alice).filter(text="Met Ossian.").update(is_unverified=True)
     link = soup(alice_client.get("/")).select_one("#needs .panel-foot a")
-    assert words(link) == "1 memory"
+    assert words(link) == "1 thing to review"
     tiles = soup(alice_client.get(link["href"])).select("li.tile")
     assert [words(tile.h2) for tile in tiles] == ["Wren"]
-    (of_wren,) = (a for a in tiles[0].select("a") if words(a) == "1 to verify")
-    assert [words(row) for row in soup(alice_client.get(of_wren["href"])).select(".bullet .text")] == ["Met Ossian."]
+    (of_wren,) = (a for a in tiles[0].select("a") if words(a) == "1 to review")
+    assert [words(row) for row in soup(alice_client.get(of_wren["href"])).select(".review-card .memory-text")] == ["Met Ossian."]
 
 
 def test_the_number_of_queries_does_not_grow_with_characters(
