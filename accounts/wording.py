@@ -41,10 +41,13 @@ def money(value: Decimal | float | None) -> str:
 
 
 def about_money(value: Decimal | float | None) -> str:
-    """An estimate: "≈ 0.3 ¢"; "free" for nothing, a dash for unknown."""
+    """An estimate: "≈ 0.3 ¢", "< 0.1 ¢"; "free" for nothing, a dash for unknown."""
     if value is None:
         return NOTHING
-    return f"≈ {money(value)}" if value else str(_("free"))
+    if not value:
+        return str(_("free"))
+    words = money(value)
+    return words if words.startswith("<") else f"≈ {words}"
 
 
 def ago(moment: datetime | None, now: datetime | None = None) -> str:
