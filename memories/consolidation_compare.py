@@ -57,7 +57,7 @@ def side_by_side(user: User, left: Proposal, right: Proposal) -> dict[str, Any]:
     found = compare(user, left, right)
     titles = [strategy_title(user, one.strategy) for one in (found.a, found.b)]
     if titles[0] == titles[1]:
-        times = [date_format(localtime(one.created_at), "TIME_FORMAT") for one in (left, right)]
+        times = [date_format(localtime(one.created_at), "H:i") for one in (left, right)]
         titles = [
             _("%(strategy)s, %(time)s") % {"strategy": t, "time": at} for t, at in zip(titles, times, strict=True)
         ]

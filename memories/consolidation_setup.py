@@ -51,7 +51,7 @@ def ways(user: User) -> list[Way]:
         Way(BALANCED, _("Balanced"), _("Joins what belongs to one event or topic. Every fact stays.")),
         Way(
             "consolidation_aggressive",
-            _("Short"),
+            _("Aggressive"),
             _("As few memories as possible. Small details may go, with a reason."),
         ),
     ]
