@@ -103,6 +103,12 @@ def sources_of(proposal: Proposal) -> dict[str, Item]:
     return {one["id"]: Item(**one) for one in proposal.params["sources"]}
 
 
+def fates_of(proposal: Proposal) -> dict[str, dict[str, Any]]:
+    """What the report says of each old memory, in file order: a database may keep the keys in an order of its own."""
+    found: dict[str, dict[str, Any]] = proposal.report.get("sources", {})
+    return {one["id"]: found[one["id"]] for one in proposal.params.get("sources", ()) if one["id"] in found} | found
+
+
 def answer_of(made: Made, items: Sequence[Item], refs: Mapping[str, str], strategy: str) -> dict[str, Any]:
     """A model's answer as a part keeps it: short ids replaced by item ids, claims completed by what the texts say."""
     by_id = {item.id: item for item in items}

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from accounts.models import User
 from memories import drafts
+from memories.consolidation_parts import fates_of
 from memories.consolidation_plan import Item, estimate_size, is_chat_name, pieces
 from memories.consolidation_prompt import Strategy, material, room_for
 from memories.drafts import DraftView
@@ -135,7 +136,7 @@ def undecided(proposal: Proposal, view: DraftView | None = None) -> list[str]:
 
     Also those whose new memory was taken out of the draft by hand, or whose putting back was undone.
     """
-    sources = proposal.report.get("sources", {})
+    sources = fates_of(proposal)
     missing = [one for one, found in sources.items() if found["fate"] == "missing"]
     if proposal.draft is None:
         return missing
@@ -170,7 +171,7 @@ def compare(user: User, a: Proposal, b: Proposal) -> Comparison:
     if {a.owner_id, b.owner_id} != {user.pk}:
         raise PermissionError("results are compared by their owner only")
     left, right = _new_texts(a), _new_texts(b)
-    one, other = a.report.get("sources", {}), b.report.get("sources", {})
+    one, other = fates_of(a), fates_of(b)
     differences = []
     for source in dict.fromkeys([*one, *other]):
         sides = one.get(source, {}), other.get(source, {})

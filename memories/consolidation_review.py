@@ -14,6 +14,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 
 from memories import drafts
+from memories.consolidation_parts import fates_of
 from memories.consolidation_reads import undecided
 from memories.draft_cards import DraftCard, whole
 from memories.models import Draft, Proposal
@@ -72,7 +73,7 @@ class Review:
     @cached_property
     def sources(self) -> list[Source]:
         """All old memories in file order."""
-        return [_source(key, facts) for key, facts in self.report.get("sources", {}).items()]
+        return [_source(key, facts) for key, facts in fates_of(self.proposal).items()]
 
     @cached_property
     def standing(self) -> set[str]:

@@ -11,6 +11,7 @@ from accounts.models import User
 from jobs.drain import run_until_idle
 from jobs.models import Job
 from memories import consolidation, drafts, memory_file
+from memories.consolidation_parts import fates_of
 from memories.memory_file import change, file_for, render
 from memories.models import Ancestor, Memory, MemoryBlock, MemoryFile, Proposal
 from providers import retry
@@ -68,11 +69,11 @@ def log_of(proposal: Proposal) -> str:
 
 
 def by_fate(proposal: Proposal, fate: str) -> list[str]:
-    return [one["text"] for one in proposal.report["sources"].values() if one["fate"] == fate]
+    return [one["text"] for one in fates_of(proposal).values() if one["fate"] == fate]
 
 
 def ids_of(proposal: Proposal, texts: list[str]) -> list[str]:
-    return [one for one, found in proposal.report["sources"].items() if found["text"] in texts]
+    return [one for one, found in fates_of(proposal).items() if found["text"] in texts]
 
 
 def facts(file: MemoryFile) -> list[str]:

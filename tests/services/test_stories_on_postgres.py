@@ -17,6 +17,17 @@ STORIES = (
     "tests/app/test_review.py",
     "tests/app/test_evidence.py",
     "tests/app/test_forget.py",
+    "tests/app/test_drafts.py",
+    "tests/app/test_drafts_together.py",
+    "tests/app/test_drafts_attacked.py",
+    "tests/app/test_consolidation.py",
+    "tests/app/test_consolidation_pages.py",
+    "tests/app/test_conversion.py",
+    "tests/app/test_replace.py",
+    "tests/app/test_trash.py",
+    "tests/app/test_revisions.py",
+    "tests/app/test_export.py",
+    "tests/app/test_search_page.py",
 )
 
 
@@ -28,7 +39,7 @@ def test_nothing_is_lost_or_repeated_on_postgresql_either(postgres_url: str) -> 
         env=clean_environment({"CHARMEM_DATABASE_URL": postgres_url}),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:]
