@@ -22,6 +22,7 @@ from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
 from memories import memory_file, outside_text
+from memories.file_state import FILE_FIELDS
 from memories.models import MemoryFile
 from sync import databank, outbox, registration, vectors
 from sync.events import PassFinished
@@ -127,7 +128,7 @@ def _write(file: MemoryFile, attachment: Attachment) -> int | None:
     try:
         for _attempt in range(3):
             with transaction.atomic():
-                file.refresh_from_db(fields=["version", "written_version", "layout", "separator", "loose_text"])
+                file.refresh_from_db(fields=["version", "written_version", *FILE_FIELDS])
                 version, text = file.version, memory_file.render(file)
             size = len(text.encode("utf-8", "replace"))
             if version == file.written_version and attachment.file_present:

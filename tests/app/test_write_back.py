@@ -14,7 +14,9 @@ from django.core.management import call_command
 from accounts.models import User
 from jobs.drain import run_until_idle
 from jobs.models import Job
-from memories import memory_file, write_back
+from memories import conversion, drafts, editing, layouts, memory_file, replacing, trash, write_back
+from memories.blocks import Format
+from memories.find_replace import Options
 from memories.models import MemoryBlock, MemoryFile
 from sync import registration, vectors
 from sync.events import PassFinished
@@ -200,3 +202,56 @@ def test_the_command_that_waits_brings_the_memories_into_the_data_bank(mara: Cha
     files = json.loads(out.getvalue())["files"]
     assert [(one["name"], one["state"], one["index"]) for one in files] == [("Mara_Veldt-memories.md", "done", True)]
     assert "brass sextant" in text_of(attachment_of(memory_file.file_for(mara)))
+
+
+def test_a_layout_changed_as_the_job_begins_is_the_one_that_is_written(
+    file: MemoryFile, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = write_back._attachment
+
+    def while_the_layout_changes(stale: MemoryFile) -> Attachment:
+        monkeypatch.setattr(write_back, "_attachment", found)
+        layouts.change_layout(alice, memory_file.file_for(file.character), Format("bullet", "\n\n", True))
+        return found(stale)
+
+    add(file, "Mara fears the buoy.")
+    monkeypatch.setattr(write_back, "_attachment", while_the_layout_changes)
+    run_until_idle(alice)
+    assert text_of(attachment_of(file)) == memory_file.render(memory_file.file_for(file.character))
+
+
+def test_after_every_kind_of_change_the_copy_is_the_text(file: MemoryFile, alice: User) -> None:
+    def is_same() -> bool:
+        run_until_idle(alice)
+        return text_of(attachment_of(file)) == memory_file.render(memory_file.file_for(file.character))
+
+    add(file, "Mara fears the buoy.")
+    draft = drafts.open_edit(alice, file)
+    with drafts.step(draft, "Edit") as editor:
+        block = editor.add_block("Quay", ["Mara sells nets.", "Mara sings."], origin="written")
+        assert block is not None
+        editor.move_block(block, before=str(file.blocks.order_by("order")[0].pk))
+    drafts.save(draft)
+    assert is_same()
+    options = Options(find="Mara", replace="Māra")
+    scope = replacing.Scope(files=(memory_file.file_for(file.character),))
+    replacing.replace(alice, scope, options, replacing.preview(alice, scope, options).digest)
+    assert is_same()
+    proposal = conversion.start_conversion(
+        alice, memory_file.file_for(file.character), source_name="n.md", text="# Boat\n\n- Māra owns a red boat.\n"
+    )
+    conversion.save(alice, proposal)
+    assert is_same()
+    for form in (Format("bullet", "\n\n", True), Format("custom", "\n---\n", False), Format("block", "\n\n", False)):
+        layouts.change_layout(alice, memory_file.file_for(file.character), form)
+        assert is_same()
+    fresh = memory_file.file_for(file.character)
+    editing.restore_revision(alice, fresh.revisions.get(number=2))
+    assert is_same()
+    memory_file.clear(memory_file.file_for(file.character), author=alice)
+    assert is_same()
+    (item,) = trash.items(alice)
+    trash.put_back(alice, item)
+    assert is_same()
+    memory_file.reset(memory_file.file_for(file.character), author=alice)
+    assert is_same()
