@@ -159,7 +159,7 @@ def _add(
         origin=MemoryBlock.Origin.CONSOLIDATED,
         after=after,
         job=result.proposal.job,
-        call=_call(result, block[0]),
+        call=call_of(result.tree, block[0]),
         prompt_version=result.proposal.prompt_version,
         **_stretch(rows, chat),
     )
@@ -202,10 +202,10 @@ def _stretch(rows: Sequence[Memory], chat: object) -> dict[str, Any]:
     return {"chat": chat, "first_index": min(first, default=None), "last_index": max(last, default=None)}
 
 
-def _call(result: Result, item: Item) -> Call | None:
-    """The call that made the item."""
+def call_of(tree: Tree, item: Item) -> Call | None:
+    """The call that made the item; None for one that no call made."""
     level, number = item.id.split("/")[:2] if "/" in item.id else ("", "")
-    parts = (part for part in result.tree.parts if str(part.level) == level and part.number == number)
+    parts = (part for part in tree.parts if str(part.level) == level and part.number == number)
     return next((part.call for part in parts), None)
 
 

@@ -288,15 +288,20 @@ def _move(proposal: Proposal, draft: Draft, file: MemoryFile) -> Draft:
     moved = drafts.start(proposal.owner, file, kind=draft.kind, title=draft.title)
     with drafts.step(moved, _("Import")) as editor:
         for block in new_blocks(draft):
-            new = [
-                NewMemory(one.text, evidence=one.evidence, is_unverified=one.is_unverified) for one in block.memories
-            ]
-            facts = {"chat": block.chat_id, "job": block.job_id, "prompt_version": block.prompt_version}
+            new = [_again(one) for one in block.memories]
+            facts = {"chat": block.chat_id, "job": block.job_id, "call": block.call_id, "is_locked": block.is_locked}
+            facts["prompt_version"] = block.prompt_version
             editor.add_block(block.label, new, date=block.date, origin=block.origin, **facts)
     drafts.leave(draft)
     Proposal.objects.for_user(proposal.owner).filter(pk=proposal.pk).update(draft=moved, file=file)
     proposal.draft, proposal.file = moved, file
     return moved
+
+
+def _again(row: Any) -> NewMemory:
+    """The bullet with all that the check and the person said about it."""
+    facts = {"is_unverified": row.is_unverified, "unverified_names": row.unverified_names, "is_locked": row.is_locked}
+    return NewMemory(row.text, evidence=row.evidence, parents=row.parents, **facts)
 
 
 def step_back(user: User, proposal: Proposal) -> Proposal:

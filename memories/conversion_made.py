@@ -15,8 +15,10 @@ from memories.blocks import is_topic
 from memories.conservation import Conservation
 from memories.consolidation_parts import Tree
 from memories.consolidation_plan import Item, Measure, in_blocks
+from memories.consolidation_result import call_of
 from memories.conversion_result import Findings, NewBlock, NewBullet
 from memories.models import Memory, Proposal
+from providers.models import Call
 
 
 def write(proposal: Proposal, tree: Tree, size: Measure) -> dict[str, Any]:
@@ -30,16 +32,12 @@ def write(proposal: Proposal, tree: Tree, size: Measure) -> dict[str, Any]:
 def _converted(proposal: Proposal, tree: Tree, lines: Sequence[str]) -> Findings:
     found = tree.check("conversion")
     numbers: dict[str, list[int]] = proposal.params["lines"]
-    blocks = [
-        NewBlock(label, date, [_bullet(text, sources, numbers) for text, sources in bullets])
-        for label, date, bullets in _blocks(tree, found)
-    ]
     missing = _missing(tree, found)
     left = [(numbers[one][0], tree.sources[one].text, why) for one, why in missing if numbers[one]]
     left += [(one["line"], one["text"], one["why"]) for one in proposal.params["left"]]
     params = proposal.params
     return Findings(
-        blocks,
+        _blocks(tree, found, numbers),
         sorted(left),
         total=params["total"],
         first=params["first"],
@@ -54,20 +52,23 @@ def _bullet(text: str, sources: Sequence[str], numbers: dict[str, list[int]]) ->
     return NewBullet(text, lines, is_invented=not sources and not is_topic(text))
 
 
-def _blocks(tree: Tree, found: Conservation) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
-    """(label, date, [(text, sources)]) of all blocks: those that the model made, then those that it could not read."""
+def _blocks(tree: Tree, found: Conservation, numbers: dict[str, list[int]]) -> list[NewBlock]:
+    """All blocks: those that the model made with the call that made them, then those that it could not read."""
     held = dict(zip((item.id for item in tree.made(tree.height)), found.sources, strict=True))
-    made = [_block(items, held) for items in in_blocks(tree.made(tree.height))]
+    made = [_block(items, held, numbers, call_of(tree, items[0])) for items in in_blocks(tree.made(tree.height))]
     rest = [tree.sources[one] for one in tree.untouched()]
-    as_read = [_block(items, {item.id: [item.id] for item in items}) for items in in_blocks(rest)]
+    as_read = [_block(items, {item.id: [item.id] for item in items}, numbers) for items in in_blocks(rest)]
     return [*made, *as_read]
 
 
-def _block(items: Sequence[Item], held: dict[str, list[str]]) -> tuple[str, str, list[tuple[str, list[str]]]]:
+def _block(
+    items: Sequence[Item], held: dict[str, list[str]], numbers: dict[str, list[int]], call: Call | None = None
+) -> NewBlock:
     first = items[0]
-    topic: list[tuple[str, list[str]]] = [(first.topic, [])] if first.topic else []
+    topic = [_bullet(first.topic, [], numbers)] if first.topic else []
     label = first.label or first.topic.strip("[]").partition("—")[2].strip()
-    return label, first.date, [*topic, *((item.text, held[item.id]) for item in items)]
+    bullets = [*topic, *(_bullet(item.text, held[item.id], numbers) for item in items)]
+    return NewBlock(label, first.date, bullets, facts={"call": call})
 
 
 def _missing(tree: Tree, found: Conservation) -> list[tuple[str, str]]:
@@ -89,22 +90,24 @@ def _reformatted(proposal: Proposal, tree: Tree) -> Findings:
     # What the new blocks do not hold, or what was changed meanwhile, stays where it is.
     gone = [one for one in tree.sources if one in same and one not in untouched and one not in lost]
     held = dict(zip((item.id for item in tree.made(tree.height)), found.sources, strict=True))
-    blocks = [_new_block(items, held, known) for items in in_blocks(tree.made(tree.height))]
+    blocks = [_new_block(items, held, known, call_of(tree, items[0])) for items in in_blocks(tree.made(tree.height))]
     sources = {one: _source(item, lost.get(one), is_gone=one in gone) for one, item in tree.sources.items()}
     left = [(0, tree.sources[one].text, why) for one, why in lost.items()]
     return Findings(blocks, left, total=len(tree.sources), gone=gone, sources=sources)
 
 
-def _new_block(items: Sequence[Item], held: dict[str, list[str]], known: dict[str, Memory]) -> NewBlock:
+def _new_block(
+    items: Sequence[Item], held: dict[str, list[str]], known: dict[str, Memory], call: Call | None
+) -> NewBlock:
     """A block keeps the chat and the messages of its sources when they are all of one."""
     first = items[0]
     rows = [known[one] for item in items for one in held[item.id] if one in known]
     chats = {row.block.chat_id for row in rows}
-    facts: dict[str, Any] = {"chat": None}
+    facts: dict[str, Any] = {"chat": None, "call": call}
     if len(chats) == 1 and rows:
         starts = [row.block.first_index for row in rows if row.block.first_index is not None]
         ends = [row.block.last_index for row in rows if row.block.last_index is not None]
-        facts = {
+        facts |= {
             "chat": rows[0].block.chat,
             "first_index": min(starts, default=None),
             "last_index": max(ends, default=None),

@@ -213,8 +213,26 @@ def test_a_model_that_drops_a_line_and_invents_another_is_shown_both(
     conversion.save(file.owner, proposal)
     block = file.blocks.get()
     assert (block.origin, block.prompt_version) == (MemoryBlock.Origin.CONVERTED, "conversion 1.0")
+    assert block.call is not None and block.call.job == proposal.job, "its model and cost are part of the evidence"
     kept = Memory.objects.for_user(file.owner).get(text="only wardens carry it lit")
     assert kept.evidence == [{"source": "notes.md", "line": 4, "quote": "* only wardens carry it lit"}]
+
+
+def test_model_and_cost_go_along_into_another_file(
+    file: MemoryFile, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(fake, monkeypatch)
+    proposal = by_model(file, fake)
+    draft = proposal.draft
+    assert draft is not None
+    held = next(row for block in conversion.new_blocks(draft) for row in block.memories if not row.is_topic)
+    with drafts.step(draft, "Locked") as editor:
+        editor.set_memories([held.id], is_locked=True)
+    other = file_for(make_character(file.owner, "Bram"))
+    conversion.save(file.owner, proposal, file=other)
+    block = other.blocks.get()
+    assert block.job == proposal.job and block.call is not None and block.call.model == "fake-small"
+    assert [row.text for row in block.memories.filter(is_locked=True)] == [held.text]
 
 
 def test_a_model_that_answers_in_prose_loses_nothing(file: MemoryFile, fake: FakeModel) -> None:
