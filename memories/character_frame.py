@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
-from memories.memory_list import file_of
-from memories.models import Draft, MemoryBlock, MemoryFile, Revision
+from memories.models import Draft, MemoryFile, Revision
+from memories.outlines import Outline, outline_of
 from memories.outside_text import open_conflict
-from memories.page_queries import Word, health_word, memories_of, price_of, total_unread
+from memories.page_queries import Word, health_word, price_of, total_unread
 from memories.queries import extraction_settings
 from memories.unread import Unread, unread_by_chat
 from providers.models import Connection
@@ -20,39 +21,120 @@ from providers.queries import default_connection
 from sync.models import Character, Chat, FileConflict, Message
 
 
-@dataclass
 class CharacterFrame:
-    """Facts in the head of a character's pages."""
+    """Facts in the head of a character's pages, each read when a page shows it."""
 
-    character: Character
-    file: MemoryFile | None
-    memories: int
-    blocks: int
-    unread: Unread
-    interval: int
-    hidden: int
-    chats: int
-    last_chat: Chat | None
-    revisions: int
-    health: Word
-    job: Job | None
-    failed: Job | None
-    price: Decimal | None
-    connection: Connection | None
-    conflict: FileConflict | None
-    edit_changes: int = 0  # steps of an edit that is not saved yet
+    def __init__(self, user: User, character: Character) -> None:
+        self.user = user
+        self.character = character
+
+    @cached_property
+    def files(self) -> list[MemoryFile]:
+        """All memory files of the character, its own first, then those of single chats."""
+        rows = MemoryFile.objects.for_user(self.user).filter(character=self.character)
+        found = list(rows.select_related("attachment", "chat"))
+        for file in found:
+            file.owner = self.user
+        return sorted(found, key=lambda file: (file.chat_id is not None, file.name))
+
+    @property
+    def file(self) -> MemoryFile | None:
+        """The character's own memory file, if there is one already."""
+        return next((file for file in self.files if file.chat_id is None), None)
+
+    @cached_property
+    def outlines(self) -> list[Outline]:
+        """What is known of each file without its bullets."""
+        return [outline_of(file) for file in self.files]
+
+    @property
+    def memories(self) -> int:
+        return sum(one.memories for one in self.outlines)
+
+    @property
+    def blocks(self) -> int:
+        return sum(len(one.blocks) for one in self.outlines)
 
     @property
     def version(self) -> int:
         """Grows with every change of the file; pages compare it to know whether cards are new."""
         return self.file.version if self.file else 0
 
+    @cached_property
+    def unread(self) -> Unread:
+        return total_unread(unread_by_chat(self.user, self.character).values())
+
+    @cached_property
+    def interval(self) -> int:
+        return extraction_settings(self.user).interval
+
+    @cached_property
+    def chats(self) -> int:
+        return self._chats.count()
+
+    @cached_property
+    def last_chat(self) -> Chat | None:
+        return self._chats.order_by("-last_at").first()
+
+    @property
+    def _chats(self) -> QuerySet[Chat]:
+        """The chats that are still there."""
+        return Chat.objects.for_user(self.user).filter(character=self.character, gone_at=None)
+
+    @cached_property
+    def hidden(self) -> int:
+        """Messages that SillyTavern keeps from the model."""
+        return Message.objects.for_user(self.user).filter(chat__in=self._chats, is_hidden=True).count()
+
+    @cached_property
+    def revisions(self) -> int:
+        return Revision.objects.for_user(self.user).filter(file=self.file).count() if self.file else 0
+
+    @property
+    def health(self) -> Word:
+        return health_word(self.file, self.character.tavern)
+
+    @cached_property
+    def _last_job(self) -> Job | None:
+        jobs = Job.objects.for_user(self.user).filter(kind="extract", subject__contains=str(self.character.pk))
+        return jobs.order_by("-created_at").first()
+
+    @property
+    def job(self) -> Job | None:
+        """The extraction that waits or runs."""
+        last = self._last_job
+        return last if last and last.is_active else None
+
+    @property
+    def failed(self) -> Job | None:
+        """The last extraction, when it failed."""
+        last = self._last_job
+        return last if last and last.state == Job.State.FAILED else None
+
+    @cached_property
+    def connection(self) -> Connection | None:
+        return default_connection(self.user)
+
+    @cached_property
+    def price(self) -> Decimal | None:
+        return price_of(self.user, self.unread)
+
+    @cached_property
+    def conflict(self) -> FileConflict | None:
+        return open_conflict(self.file) if self.file else None
+
+    @cached_property
+    def edit_changes(self) -> int:
+        """Steps of an edit that is not saved yet."""
+        rows = Draft.objects.for_user(self.user).filter(file=self.file, kind=Draft.Kind.EDIT, state=Draft.State.OPEN)
+        return next(iter(rows.values_list("pointer", flat=True)), 0) if self.file else 0
+
     @property
     def pace(self) -> int:
         """Seconds until the head asks again."""
         return 2 if self.job else 15
 
-    @property
+    @cached_property
     def state(self) -> Word:
         if self.job:
             return Word("live", _("reading"))
@@ -64,33 +146,5 @@ class CharacterFrame:
 
 
 def character_frame(user: User, character: Character) -> CharacterFrame:
-    """Read the head; a fixed number of queries."""
-    file = file_of(user, character)
-    unread = total_unread(unread_by_chat(user, character).values())
-    jobs = Job.objects.for_user(user).filter(kind="extract", subject__contains=str(character.pk))
-    last = jobs.order_by("-created_at").first()
-    chats = Chat.objects.for_user(user).filter(character=character, gone_at=None)
-    return CharacterFrame(
-        character=character,
-        file=file,
-        memories=memories_of(user, character).count(),
-        blocks=MemoryBlock.objects.for_user(user).filter(file__character=character).count(),
-        unread=unread,
-        interval=extraction_settings(user).interval,
-        hidden=Message.objects.for_user(user).filter(chat__in=chats, is_hidden=True).count(),
-        chats=chats.count(),
-        last_chat=chats.order_by("-last_at").first(),
-        revisions=Revision.objects.for_user(user).filter(file=file).count() if file else 0,
-        health=health_word(file, character.tavern),
-        job=last if last and last.is_active else None,
-        failed=last if last and last.state == Job.State.FAILED else None,
-        price=price_of(user, unread),
-        connection=default_connection(user),
-        conflict=open_conflict(file) if file else None,
-        edit_changes=_unsaved(user, file) if file else 0,
-    )
-
-
-def _unsaved(user: User, file: MemoryFile) -> int:
-    rows = Draft.objects.for_user(user).filter(file=file, kind=Draft.Kind.EDIT, state=Draft.State.OPEN)
-    return next(iter(rows.values_list("pointer", flat=True)), 0)
+    """The head of this character's pages."""
+    return CharacterFrame(user, character)

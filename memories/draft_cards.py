@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -29,6 +30,7 @@ class DraftBullet:
 
     memory: Any
     note: str = ""
+    number: int = 0  # what the old memories beside it point to; 0 is none
 
 
 @dataclass
@@ -42,12 +44,12 @@ class DraftCard:
     character: str = ""
     note: str = ""
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The topic, else the label."""
         return (topic_parts(self.topic.text)[1] if self.topic else "") or self.block.label or _("Without a topic")
 
-    @property
+    @cached_property
     def people(self) -> str:
         """The others of the topic tag."""
         return ", ".join(people_of(topic_parts(self.topic.text)[0], self.character)) if self.topic else ""

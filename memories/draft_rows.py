@@ -16,6 +16,7 @@ from memories.draft_overlay import Fields, Overlay
 from memories.file_editor import NotInFile
 from memories.file_state import BLOCK_FIELDS, BLOCK_LINKS, MEMORY_FIELDS, plain
 from memories.models import Memory, MemoryFile
+from memories.outlines import outline_of
 
 AT_ONCE = 500
 Id = uuid.UUID | str
@@ -75,19 +76,20 @@ class DraftRows:
         left = {one for one in present if one in changes and _leaves(changes[one].after, key)}
         return self._placed("memory", {one: place for one, place in present.items() if one not in left})
 
-    def listed(self, found: QuerySet[Memory], *, is_all: bool) -> list[tuple[uuid.UUID, int]]:
-        """(block, bullets among `found`) in file order; bullets that the edit changes do not count. With `is_all` also
-        blocks that have none of them."""
-        rows = found.order_by("block__order", "block__created_at", "block").values_list("block").annotate(n=Count("*"))
-        counts: dict[uuid.UUID, int] = dict(rows)
+    def listed(self, found: QuerySet[Memory] | None) -> list[tuple[uuid.UUID, int]]:
+        """(block, bullets among `found`; of all without topic tags when None) in file order; bullets that the edit
+        changes do not count."""
+        outline = outline_of(self.file)
+        if found is None and not self.overlay:
+            return list(outline.counts)
+        counts = dict(outline.counts if found is None else found.order_by().values_list("block").annotate(n=Count("*")))
+        found = self._memories.filter(is_topic=False) if found is None else found
         for part in parts([one for one, change in self.overlay.memories.items() if not change.is_made]):
             for block in found.filter(pk__in=part).order_by().values_list("block", flat=True):
                 counts[block] -= 1
-        is_complete = not is_all or len(counts) == self.file.blocks.count()
-        if is_complete and not self.overlay.blocks:
-            return list(counts.items())
-        places = (uuid.UUID(place[2]) for place in self.block_places())
-        return [(one, counts.get(one, 0)) for one in places]
+        if not self.overlay.blocks:
+            return [(one, counts.get(one, 0)) for one, _n in outline.counts]
+        return [(one, counts.get(one, 0)) for one in (uuid.UUID(place[2]) for place in self.block_places())]
 
     def read_blocks(self, block_ids: Sequence[str]) -> list[str]:
         """Load all bullets that the file has in these blocks, in one go; their ids."""

@@ -167,13 +167,14 @@ class DraftView:
         """(block, bullets shown, topic tags not counted), newest first or in story order; with filters only blocks
         that show any."""
         wanted = filters if filters is not None and filters.is_any else None
-        facts = self._base.filter(is_topic=False)
-        found = self.rows.listed(wanted.apply(facts) if wanted else facts, is_all=wanted is None or bool(self.overlay))
+        found = self.rows.listed(wanted.apply(self._base.filter(is_topic=False)) if wanted else None)
         own = self._own_counts(wanted)
         whole = self._whole_counts(wanted)
-        order = reversed(found) if newest else found
-        counts = ((one, whole.get(one, n + own.get(one, 0))) for one, n in order)
-        return [one for one in counts if wanted is None or one[1] > 0]
+        if own or whole:
+            found = [(one, whole.get(one, n + own.get(one, 0))) for one, n in found]
+        if wanted is not None:
+            found = [one for one in found if one[1] > 0]
+        return found[::-1] if newest else found
 
     def chat(self, chat_id: uuid.UUID | None) -> Chat | None:
         """A chat of one of the blocks held."""

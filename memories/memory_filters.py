@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -131,12 +132,13 @@ def topic_words(text: str) -> str:
     return topic_parts(text)[1]
 
 
-def names_in(tags: list[str], *, without: str = "") -> list[str]:
-    """Who takes part according to these topic tags, the most frequent first; words that are no names are left out."""
+def names_in(casts: Mapping[str, int], *, without: str = "") -> list[str]:
+    """Who takes part according to the first halves of topic tags (and how often each occurs), the most frequent first;
+    words that are no names are left out."""
     found: dict[str, int] = {}
-    for tag in tags:
-        for name in people_of(topic_parts(tag)[0], without):
-            found[name] = found.get(name, 0) + 1
+    for who, count in casts.items():
+        for name in people_of(who, without):
+            found[name] = found.get(name, 0) + count
     return sorted(found, key=lambda name: (-found[name], name))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,9 +23,10 @@ from memories.memory_filters import (
     topic_words,
 )
 from memories.models import Memory, MemoryBlock, MemoryFile
+from memories.outlines import Outline, outlines
 from memories.page_queries import memories_of
 from memories.review_queries import KINDS, counts
-from sync.models import Character
+from sync.models import Character, Chat
 
 BULLETS_A_PAGE = 120
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "files_of",
     "is_uuid",
     "pages_of",
+    "queues",
     "read_filters",
     "topic_parts",
     "topic_words",
@@ -83,13 +86,17 @@ class Facet:
     url: str = ""  # a page of its own instead of a filter of this one
 
 
-def block_ids(user: User, character: Character, filters: Filters) -> list[tuple[UUID, int]]:
-    """(block, bullets shown) newest first."""
-    found = filters.apply(memories_of(user, character)).order_by().values("block").annotate(n=Count("pk"))
-    shown = {row["block"]: row["n"] for row in found}
-    rows = MemoryBlock.objects.for_user(user).filter(file__character=character)
-    order = rows.order_by("-order", "-created_at").values_list("pk", flat=True)
-    return [(pk, shown.get(pk, 0)) for pk in order if pk in shown or not filters.is_any]
+def block_ids(
+    user: User, character: Character, filters: Filters, known: list[Outline] | None = None
+) -> list[tuple[UUID, int]]:
+    """(block, bullets shown) newest first; `known` are the outlines of the character's files if at hand."""
+    blocks = [one for outline in known or outlines(user, character) for one in outline.blocks]
+    blocks.sort(key=lambda one: (one.order, one.created_at, one.id), reverse=True)
+    if not filters.is_any:
+        return [(one.id, one.bullets) for one in blocks]
+    found = filters.apply(memories_of(user, character)).order_by().values_list("block")
+    shown: dict[UUID, int] = dict(found.annotate(n=Count("*")))
+    return [(one.id, shown[one.id]) for one in blocks if one.id in shown]
 
 
 def pages_of(blocks: list[tuple[UUID, int]], most: int = BULLETS_A_PAGE) -> list[list[Part]]:
@@ -133,31 +140,32 @@ def _bullets(user: User, parts: list[Part], filters: Filters) -> Iterator[Memory
             yield from bullets.filter(block=part.block)[part.start : part.stop]
 
 
-def facets(user: User, character: Character, filters: Filters) -> dict[str, Any]:
-    """Counts beside the filter links, from one pass over the bullets and one over the topic tags."""
-    rows = memories_of(user, character).order_by().values("block__origin", "block__chat", "block__chat__name")
-    groups: list[Any] = list(rows.annotate(n=Count("pk")))
-    origins, chats = _totals(groups, "block__origin"), _totals(groups, "block__chat")
-    names = dict(MemoryBlock.Origin.choices) | {row["block__chat"]: row["block__chat__name"] for row in groups}
-    tags = Memory.objects.for_user(user).filter(block__file__character=character, is_topic=True)
+def facets(user: User, character: Character, filters: Filters, found: list[Outline]) -> dict[str, Any]:
+    """Counts beside the filter links, and who takes part, from the outlines of the character's files."""
+    sources = sum((Counter(one.sources) for one in found), Counter())
+    origins, chats = Counter[str](), Counter[UUID]()
+    for (origin, chat), n in sources.items():
+        origins[origin] += n
+        if chat is not None:
+            chats[chat] += n
+    labels = dict(MemoryBlock.Origin.choices)
+    casts = sum((Counter(one.casts) for one in found), Counter())
     return {
-        "people": names_in(list(tags.order_by().values_list("text", flat=True)), without=character.name)[:40],
-        "all": sum(row["n"] for row in groups),
-        "flags": _queues(user, character),
-        "chats": [Facet(str(pk), names[pk], n, filters.chat == str(pk)) for pk, n in chats if pk is not None][:12],
-        "origins": [Facet(key, str(names[key]), n, filters.origin == key) for key, n in origins],
+        "people": names_in(casts, without=character.name)[:40],
+        "all": sources.total(),
+        "chats": _chats(user, chats, filters),
+        "origins": [Facet(key, str(labels[key]), n, filters.origin == key) for key, n in origins.most_common()],
     }
 
 
-def _totals(groups: list[dict[str, Any]], name: str) -> list[tuple[Any, int]]:
-    """(value, bullets) for each value of a column, most bullets first."""
-    found: dict[Any, int] = {}
-    for row in groups:
-        found[row[name]] = found.get(row[name], 0) + row["n"]
-    return sorted(found.items(), key=lambda one: -one[1])
+def _chats(user: User, counts: Counter[UUID], filters: Filters) -> list[Facet]:
+    """The chats from which most memories came and that are still there."""
+    most = counts.most_common(12)
+    names = dict(Chat.objects.for_user(user).filter(pk__in=[pk for pk, _n in most]).values_list("pk", "name"))
+    return [Facet(str(pk), names[pk], n, filters.chat == str(pk)) for pk, n in most if pk in names]
 
 
-def _queues(user: User, character: Character) -> list[Facet]:
+def queues(user: User, character: Character) -> list[Facet]:
     """The review queues in which something waits."""
     waiting = counts(user, character)
     labels: dict[str, str] = {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.http import QueryDict
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
@@ -135,6 +137,22 @@ def url_if(name: str, *args: Any) -> str:
         return reverse(name, args=args)
     except NoReverseMatch:
         return ""
+
+
+@register.simple_tag
+def row_url(name: str, *ids: UUID) -> str:
+    """As `{% url %}` for an address that stands in every row of a long list: it is resolved once for all ids."""
+    return _address_of_rows(name, len(ids), get_script_prefix()).format(*ids)
+
+
+@lru_cache(maxsize=256)
+def _address_of_rows(name: str, count: int, _prefix: str) -> str:
+    """The address with {0}, {1}… in place of its ids."""
+    marks = [UUID(int=number) for number in range(count)]
+    url = reverse(name, args=marks)
+    for number, mark in enumerate(marks):
+        url = url.replace(str(mark), f"{{{number}}}")
+    return url
 
 
 @register.simple_tag

@@ -21,7 +21,7 @@ from memories.extraction import start_extraction
 from memories.file_names import auto_file_name
 from memories.forms import FileForm
 from memories.memory_file import file_for
-from memories.memory_list import block_ids, cards, facets, file_of, files_of, is_uuid, pages_of, read_filters
+from memories.memory_list import block_ids, cards, facets, file_of, files_of, is_uuid, pages_of, queues, read_filters
 from memories.models import MemoryFile
 from memories.page_queries import price_of, tiles, total_unread
 from memories.queries import extraction_settings
@@ -79,16 +79,18 @@ def extract_chosen(request: PersonRequest) -> HttpResponse:
 
 def _memories_tab(request: PersonRequest, character: Character) -> dict[str, Any]:
     filters = read_filters(request.GET)
-    pages = pages_of(block_ids(request.user, character, filters))
+    hero = character_frame(request.user, character)
+    pages = pages_of(block_ids(request.user, character, filters, hero.outlines))
     pager = Paginator(pages, 1).get_page(request.GET.get("page"))
     ids = pager.object_list[0] if pager.object_list else []
     return {
-        "hero": character_frame(request.user, character),
+        "hero": hero,
         "tab": "memories",
         "filters": filters,
-        "files": files_of(request.user, character),
+        "files": hero.files if len(hero.files) > 1 else [],
         "shown_file": named_file(request, character) if filters.file else None,
-        "facets": facets(request.user, character, filters),
+        "facets": facets(request.user, character, filters, hero.outlines),
+        "queues": queues(request.user, character),
         "cards": cards(request.user, ids, filters),
         "page": pager,
     }

@@ -46,25 +46,25 @@ def _same_filters(query: QueryDict) -> str:
 @require_safe
 def page(request: PersonRequest, draft_id: UUID) -> HttpResponse:
     """The edit as cards; an edit that is over leads to what became of it."""
-    draft = owned(Draft, request, pk=draft_id)
+    draft = held(request, draft_id, is_open=False)
     if draft.state != Draft.State.OPEN:
         return _over(request, draft)
     if draft.kind != Draft.Kind.EDIT and (url := _review_url(draft)):
         return redirect(url)
-    return render(request, "memories/draft.html", _context(request, held(request, draft_id)))
+    return render(request, "memories/draft.html", _context(request, draft))
 
 
 def _context(request: PersonRequest, draft: Draft) -> dict[str, Any]:
     place = place_in(request.GET, request.get_full_path())
     view = drafts.view(draft)
     shown = page_of(view, place.filters, newest=place.newest, number=place.number)
-    character = draft.file.character
+    hero = character_frame(request.user, draft.file.character)
     return bar(draft, view) | {
-        "hero": character_frame(request.user, character),
+        "hero": hero,
         "tab": "memories",
         "place": place,
         "filters": place.filters,
-        "facets": facets(request.user, character, place.filters),
+        "facets": facets(request.user, hero.character, place.filters, hero.outlines),
         "cards": cards(draft, view, parts_on(shown), place.filters),
         "page": shown,
         "is_all_chosen": "all" in request.GET,

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from accounts.access import PersonRequest, owned
+from accounts.access import PersonRequest
 from memories import drafts
 from memories.draft_cards import cards, page_of, parts_on
 from memories.file_editor import NotInFile
@@ -34,10 +34,12 @@ class Place:
     url: str = ""
 
 
-def held(request: PersonRequest, draft_id: UUID) -> Draft:
-    """The person's open draft with its file and character, or 404."""
-    draft = owned(Draft, request, pk=draft_id, state=Draft.State.OPEN)
-    return Draft.objects.for_user(request.user).select_related("file__character__tavern", "file__chat").get(pk=draft.pk)
+def held(request: PersonRequest, draft_id: UUID, *, is_open: bool = True) -> Draft:
+    """The person's draft with its file and character, or 404; `is_open`: only while it is open."""
+    rows = Draft.objects.for_user(request.user).select_related("file__character__tavern", "file__chat")
+    draft = get_object_or_404(rows, pk=draft_id, **({"state": Draft.State.OPEN} if is_open else {}))
+    draft.owner = draft.file.owner = request.user
+    return draft
 
 
 def memory_of(view: drafts.DraftView, memory_id: UUID | str) -> Any:
