@@ -198,6 +198,11 @@ class ByStory:
     def page(self, number: str | int | None) -> Page[tuple[StoryDate, int, UUID]]:
         return Paginator(self.dated, 120).get_page(number)
 
+    @property
+    def marks(self) -> list[StoryDate]:
+        """The dates to write below the bars: all while there is room, else none, because the list has them."""
+        return sorted(self.counts) if len(self.counts) <= 8 else []
+
     def bars(self, shown: Iterable[Group]) -> list[Bar]:
         """One bar a date; beyond 104 dates, neighbours are taken together."""
         dates = sorted(self.counts)

@@ -64,4 +64,4 @@ def answer(request: PersonRequest, name: str) -> HttpResponse:
     job = try_it_page.job_of(request.user, name, request.GET.get("job", ""))
     if job is None:
         raise Http404(_("This try is not kept any more."))
-    return polled(request, "memories/_try_answer.html", {"job": job, "name": name})
+    return polled(request, "memories/_try_answer.html", {"job": job, "name": name, "swap": True})

@@ -52,7 +52,14 @@ def _by_story(request: PersonRequest, character: Character) -> dict[str, Any]:
     times = ByStory(request.user, character)
     pager = times.page(request.GET.get("page"))
     groups = times.groups(pager.object_list)
-    return {"times": times, "page": pager, "groups": groups, "bars": times.bars(groups), "by_story": True}
+    return {
+        "times": times,
+        "page": pager,
+        "groups": groups,
+        "bars": times.bars(groups),
+        "marks": times.marks,
+        "by_story": True,
+    }
 
 
 def _week(text: str) -> date | None:
