@@ -123,6 +123,8 @@ class Review:
         """The new blocks of this page, each with the old memories that went into it."""
         found = [ReviewRow(card) for card in whole(self.draft, self.view, self.page.object_list)]
         places = {str(b.memory.id): (row, n) for row in found for n, b in enumerate(row.card.bullets, start=1)}
+        for row, number in places.values():
+            row.card.bullets[number - 1].number = number
         for source in self.sources:
             by_row: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
             for one in source.into:

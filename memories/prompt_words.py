@@ -25,7 +25,7 @@ SHORT: dict[str, Any] = {
     "consolidation_conservative": gettext_lazy("Conservative"),
     "consolidation_balanced": gettext_lazy("Balanced"),
     "consolidation_aggressive": gettext_lazy("Aggressive"),
-    "conversion": gettext_lazy("Convert and reformat"),
+    "conversion": gettext_lazy("Import and sort"),
 }
 LONG: dict[str, Any] = {
     "extraction": gettext_lazy("Extraction"),
@@ -34,7 +34,7 @@ LONG: dict[str, Any] = {
     "consolidation_conservative": gettext_lazy("Conservative consolidation"),
     "consolidation_balanced": gettext_lazy("Balanced consolidation"),
     "consolidation_aggressive": gettext_lazy("Aggressive consolidation"),
-    "conversion": gettext_lazy("Convert and reformat"),
+    "conversion": gettext_lazy("Import and sort into topics"),
 }
 WHAT_FOR: dict[str, Any] = {
     "extraction": gettext_lazy("What a model is told when it reads a chat with one character."),

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from memories import revisions
 from memories.blocks import is_topic
+from memories.memory_filters import topic_words
 from memories.models import MemoryFile, TrashItem
 
 Block = dict[str, Any]
@@ -47,7 +48,7 @@ def note_undone(file: MemoryFile, revision: int) -> None:
 def title_of(block: Block) -> str:
     """What a person calls the block: its topic, else its label."""
     topic = next((one["text"] for one in block["memories"] if is_topic(one["text"])), "")
-    return (topic.strip("[]") or block["label"])[:500]
+    return (topic_words(topic) or block["label"])[:500]
 
 
 def _item(file: MemoryFile, kind: str, title: str, state_id: int, blocks: Sequence[Block], revision: int) -> TrashItem:
