@@ -31,6 +31,7 @@ from memories import (
     memory_file,
     revisions,
 )
+from memories.blocks import clean_loose
 from memories.consolidation_plan import Item
 from memories.consolidation_reads import items_of
 from memories.conversion_choices import add_known, add_lines, close, held, leave_out, new_blocks
@@ -260,25 +261,36 @@ def save(user: User, proposal: Proposal, *, file: MemoryFile | None = None) -> R
     draft = held(proposal)
     if file is not None and file.pk != proposal.file_id:
         draft = _move(proposal, draft, file)
-    revision = drafts.save(draft)
-    if revision is None:
-        raise ValueError(_("There is nothing to save: no new memory is left."))
-    close(proposal, Proposal.State.APPLIED)
-    _replace_original(user, proposal)
+    with transaction.atomic():
+        revision = drafts.save(draft)
+        if revision is None:
+            raise ValueError(_("There is nothing to save: no new memory is left."))
+        close(proposal, Proposal.State.APPLIED)
+        _replace_original(user, proposal)
     return revision
 
 
 def _replace_original(user: User, proposal: Proposal) -> None:
     """When the source was the memory file's own text (an older form of it), that text goes: its memories stand there
-    now. A revision of its own, so that History brings the text back."""
+    now. A revision of its own, so that History brings the text back. Lines that were written there since stay."""
     file = proposal.file
     if not file.attachment_id or proposal.params.get("attachment") != str(file.attachment_id):
         return
     if proposal.report.get("next") is not None or not file.loose_text:
         return
     with memory_file.change(file, reason=_("Text of the older form taken out"), author=user) as editor:
-        file.loose_text = []
+        file.loose_text = _without(file.loose_text, conversion_source.text_of(proposal))
         editor.touch()
+
+
+def _without(loose: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """Hand-written text without the lines of `text`."""
+    known = {"", *(line.strip() for line in clean_loose(text).splitlines())}
+    rest = (
+        one | {"text": "".join(line for line in one["text"].splitlines(True) if line.strip() not in known)}
+        for one in loose
+    )
+    return [one for one in rest if one["text"]]
 
 
 def _move(proposal: Proposal, draft: Draft, file: MemoryFile) -> Draft:
@@ -292,8 +304,9 @@ def _move(proposal: Proposal, draft: Draft, file: MemoryFile) -> Draft:
             facts = {"chat": block.chat_id, "job": block.job_id, "call": block.call_id, "is_locked": block.is_locked}
             facts["prompt_version"] = block.prompt_version
             editor.add_block(block.label, new, date=block.date, origin=block.origin, **facts)
-    drafts.leave(draft)
-    Proposal.objects.for_user(proposal.owner).filter(pk=proposal.pk).update(draft=moved, file=file)
+    with transaction.atomic():
+        drafts.leave(draft)
+        Proposal.objects.for_user(proposal.owner).filter(pk=proposal.pk).update(draft=moved, file=file)
     proposal.draft, proposal.file = moved, file
     return moved
 
