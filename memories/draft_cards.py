@@ -32,6 +32,27 @@ class DraftBullet:
     note: str = ""
     number: int = 0  # what the old memories beside it point to; 0 is none
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether a line below the bullet says something about it."""
+        row = self.memory
+        flags = row.is_locked or row.is_unverified or row.duplicate_of_id or row.is_source_changed
+        return bool(flags or row.is_new or row.is_changed or self.number or self.note)
+
+    @property
+    def choose_label(self) -> str:
+        return _("Choose “%(text)s”") % {"text": self._start}
+
+    @property
+    def actions_label(self) -> str:
+        return _("Actions for “%(text)s”; arrow keys move it") % {"text": self._start}
+
+    @cached_property
+    def _start(self) -> str:
+        """The first six words."""
+        words = self.memory.text.split(maxsplit=6)
+        return " ".join(words[:6]) + (" …" if len(words) > 6 else "")
+
 
 @dataclass
 class DraftCard:

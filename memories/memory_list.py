@@ -104,6 +104,10 @@ def pages_of(blocks: list[tuple[UUID, int]], most: int = BULLETS_A_PAGE) -> list
     pages: list[list[Part]] = [[]]
     room = most
     for pk, bullets in blocks:
+        if 0 < bullets <= room:
+            pages[-1].append(Part(pk, 0, bullets, bullets))
+            room -= bullets
+            continue
         for start in range(0, max(bullets, 1), most):
             weight = max(min(bullets - start, most), 1)
             if weight > room and pages[-1]:
