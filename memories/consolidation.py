@@ -11,23 +11,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
-from jobs.enqueue import enqueue, request_cancel
-from jobs.enqueue import retry as retry_job
-from jobs.models import Job
 from jobs.registry import JobKind
-from memories import consolidation_result, consolidation_run, drafts
+from memories import consolidation_result, consolidation_run, drafts, proposals
 from memories.consolidation_old import add_back
-from memories.consolidation_parts import FAILED, WAITING
 from memories.consolidation_plan import Item
 from memories.consolidation_reads import compare, estimate, items_of, stack, undecided, view_of
 from memories.models import MemoryFile, Proposal, Revision
 from memories.own_prompts import NoSuchPrompt, text_in_force
 from memories.prompt_words import SHORT
+from memories.proposals import enqueue_work, page_of
+from memories.proposals import rows as rows_of
 from providers.models import Connection
 from providers.queries import default_connection
 
@@ -39,16 +36,12 @@ __all__ = [
     "STRATEGIES",
     "apply",
     "compare",
-    "discard",
     "estimate",
     "let_go",
     "put_back",
     "rerun",
-    "resume",
-    "settle",
     "stack",
     "start_consolidation",
-    "stop",
     "undecided",
 ]
 
@@ -76,7 +69,7 @@ def start_consolidation(
     proposal = _proposal(user, file, items, strategy, connection, previous)
     with transaction.atomic():
         proposal.save(force_insert=True)
-        proposal.job = _enqueue(user, proposal)
+        proposal.job = enqueue_work(user, proposal)
         proposal.save(update_fields=["job"])
     return proposal
 
@@ -91,41 +84,6 @@ def rerun(user: User, proposal: Proposal, *, strategy: str = "", connection: Con
         connection=connection or proposal.connection,
         previous=proposal,
     )
-
-
-def stop(proposal: Proposal) -> None:
-    """End the work on it; the parts that were answered are kept and `resume` goes on behind them."""
-    if proposal.job is not None and proposal.job.is_active:
-        request_cancel(proposal.job)
-    settle(proposal)
-
-
-def resume(user: User, proposal: Proposal) -> Proposal:
-    """Go on with a consolidation that stopped or failed; what was answered is not asked again.
-
-    ValueError when it is not one of these.
-    """
-    settle(proposal)
-    if proposal.state not in (Proposal.State.STOPPED, Proposal.State.FAILED):
-        raise ValueError(_("This consolidation has not stopped."))
-    proposal.parts.filter(state=FAILED).update(state=WAITING, attempts=0)
-    consolidation_run.set_state(proposal, Proposal.State.PLANNED)
-    if proposal.job is None or not retry_job(proposal.job):
-        proposal.job = _enqueue(user, proposal)
-        proposal.save(update_fields=["job"])
-    return proposal
-
-
-def settle(proposal: Proposal) -> Proposal:
-    """Bring the state in line with a job that was stopped or failed without another turn of its own."""
-    job = proposal.job
-    if job is None or proposal.state not in (Proposal.State.PLANNED, Proposal.State.RUNNING):
-        return proposal
-    job.refresh_from_db()
-    ended = {Job.State.CANCELLED: Proposal.State.STOPPED, Job.State.FAILED: Proposal.State.FAILED}
-    if job.state in ended:
-        consolidation_run.set_state(proposal, ended[Job.State(job.state)])
-    return proposal
 
 
 def put_back(proposal: Proposal, source_ids: Iterable[object]) -> list[str]:
@@ -176,28 +134,17 @@ def apply(user: User, proposal: Proposal, *, lose: bool = False) -> Revision:
         revision = drafts.save(draft, reason=reason)
         if revision is None:
             raise ValueError(_("There is nothing to apply: the result leaves the memories as they are."))
-        _rows(user, proposal).filter(state=Proposal.State.READY).update(state=Proposal.State.APPLIED)
+        rows_of(proposal).filter(state=Proposal.State.READY).update(state=Proposal.State.APPLIED)
     proposal.state = Proposal.State.APPLIED
     for other in stack(proposal):
         if other.pk != proposal.pk:
-            discard(other)
+            proposals.discard(other)
     return revision
 
 
 def _reason(proposal: Proposal) -> str:
     after = len(view_of(proposal).rows.memories(proposal.report["new"]))
     return consolidation_result.reason(proposal.report["result"]["before"], after)
-
-
-def discard(proposal: Proposal) -> None:
-    """Put a result aside; the memories stay as they are. One that is still being made stops."""
-    if proposal.job is not None and proposal.job.is_active:
-        request_cancel(proposal.job)
-    ended = (Proposal.State.APPLIED, Proposal.State.DISCARDED)
-    if _rows(proposal.owner, proposal).exclude(state__in=ended).update(state=Proposal.State.DISCARDED):
-        proposal.state = Proposal.State.DISCARDED
-        if proposal.draft is not None:
-            drafts.leave(proposal.draft)
 
 
 def _proposal(
@@ -232,19 +179,6 @@ def _proposal(
     )
 
 
-def _enqueue(user: User, proposal: Proposal) -> Job:
-    character = proposal.file.character
-    job, _new = enqueue(
-        user,
-        consolidation_run.KIND,
-        key=f"{consolidation_run.KIND}:{proposal.pk}",
-        subject=f"character:{character.pk}",
-        label=_("Consolidate %(name)s") % {"name": character.name},
-        params={"proposal": str(proposal.pk)},
-    )
-    return job
-
-
 def _draft(proposal: Proposal) -> drafts.Draft:
     """The draft of a result that waits for a person; ValueError when there is none."""
     proposal.refresh_from_db(fields=["state", "report", "draft"])
@@ -253,10 +187,6 @@ def _draft(proposal: Proposal) -> drafts.Draft:
     draft = proposal.draft
     draft.file, draft.owner = proposal.file, proposal.owner
     return draft
-
-
-def _rows(user: User, proposal: Proposal) -> Any:
-    return Proposal.objects.for_user(user).filter(pk=proposal.pk)
 
 
 def _put_back_ids(sources: dict[str, Any]) -> list[str]:
@@ -270,7 +200,7 @@ def _stands(source: dict[str, Any], present: set[str]) -> bool:
 def _note(proposal: Proposal, fates: dict[str, dict[str, Any]], new: dict[str, str] | None = None) -> None:
     """Write decisions into the report, beside what another tab wrote meanwhile."""
     with transaction.atomic():
-        rows = _rows(proposal.owner, proposal)
+        rows = rows_of(proposal)
         rows.update(state=proposal.state)  # holds the row
         report = rows.values_list("report", flat=True).get()
         for one, fate in fates.items():
@@ -278,11 +208,6 @@ def _note(proposal: Proposal, fates: dict[str, dict[str, Any]], new: dict[str, s
         report["new"] |= {made: {"from": [one], "is_invented": False} for one, made in (new or {}).items()}
         rows.update(report=report)
     proposal.report = report
-
-
-def page_of(job: Job) -> str:
-    """The review of what it makes."""
-    return reverse("memories:proposal", args=[job.params["proposal"]])
 
 
 def job_kind() -> JobKind:

@@ -10,25 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from jobs.enqueue import enqueue
-from jobs.enqueue import retry as retry_job
-from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
 from memories import (
-    consolidation,
     consolidation_run,
     conversion_rules,
     conversion_source,
     drafts,
     memory_file,
+    proposals,
     revisions,
 )
 from memories.blocks import clean_loose
@@ -40,10 +35,10 @@ from memories.file_editor import NewMemory
 from memories.formats_types import Reading
 from memories.models import Draft, MemoryFile, Proposal, Revision, RevisionText
 from memories.own_prompts import text_in_force
+from memories.proposals import CONVERT, enqueue_work, page_of
 from providers.models import Connection
 from providers.queries import default_connection
 
-KIND = "convert"
 LARGE = 1024 * 1024  # characters; above it reading is left to a job
 RULES, MODEL = "rules", "model"
 
@@ -57,7 +52,6 @@ __all__ = [
     "job_kind",
     "leave_out",
     "new_blocks",
-    "resume",
     "save",
     "start_conversion",
     "start_reformat",
@@ -234,23 +228,9 @@ def _by_model(user: User, proposal: Proposal, connection: Connection | None) -> 
 def _as_job(user: User, proposal: Proposal) -> Proposal:
     with transaction.atomic():
         proposal.save(force_insert=True)
-        proposal.job = _enqueue(user, proposal)
+        proposal.job = enqueue_work(user, proposal)
         proposal.save(update_fields=["job"])
     return proposal
-
-
-def _enqueue(user: User, proposal: Proposal) -> Job:
-    is_import = proposal.kind == Proposal.Kind.CONVERSION
-    label = _("Import %(name)s") if is_import else _("Tidy up %(name)s")
-    job, _new = enqueue(
-        user,
-        KIND,
-        key=f"{KIND}:{proposal.pk}",
-        subject=f"character:{proposal.file.character_id}",
-        label=label % {"name": proposal.source_name},
-        params={"proposal": str(proposal.pk)},
-    )
-    return job
 
 
 def save(user: User, proposal: Proposal, *, file: MemoryFile | None = None) -> Revision:
@@ -322,7 +302,7 @@ def step_back(user: User, proposal: Proposal) -> Proposal:
     before = proposal.previous
     if before is None or before.state != Proposal.State.READY:
         raise ValueError(_("There is no reading before this one."))
-    consolidation.discard(proposal)
+    proposals.discard(proposal)
     return before
 
 
@@ -351,26 +331,9 @@ def run(run: JobRun) -> Outcome:
     return done(result)
 
 
-def page_of(job: Job) -> str:
-    """The check of what it makes."""
-    return reverse("memories:proposal", args=[UUID(job.params["proposal"])])
-
-
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(KIND, _("Import notes"), run, page_of, "chunks")
-
-
-def resume(user: User, proposal: Proposal) -> None:
-    """Go on with an import that stopped or failed; what was answered is not asked again. ValueError for any other."""
-    consolidation.settle(proposal)
-    if proposal.state not in (Proposal.State.STOPPED, Proposal.State.FAILED):
-        raise ValueError(_("This import has not stopped."))
-    proposal.parts.filter(state="failed").update(state="waiting", attempts=0)
-    consolidation_run.set_state(proposal, Proposal.State.PLANNED)
-    if proposal.job is None or not retry_job(proposal.job):
-        proposal.job = _enqueue(user, proposal)
-        proposal.save(update_fields=["job"])
+    return JobKind(CONVERT, _("Import notes"), run, page_of, "chunks")
 
 
 def keep(user: User, file: MemoryFile, text: str) -> int:

@@ -12,19 +12,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from jobs.lines import lines
 from memories import consolidation
 from memories.character_frame import character_frame
 from memories.consolidation_choice import Choice, Chosen, chosen, read_choice, suggested
 from memories.consolidation_reads import estimate
 from memories.consolidation_setup import Setup, read_setup
 from memories.models import MemoryFile, Proposal
+from memories.proposals import UNDER_WAY
 from memories.views.consolidation_review import review_page
 from memories.views.files import chosen_file
+from memories.views.proposal_run import run_context
 from memories.views.saying import explained
 from sync.models import Character
-
-UNDER_WAY = (Proposal.State.PLANNED, Proposal.State.RUNNING)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -78,39 +77,9 @@ def price(request: PersonRequest, character_id: UUID) -> HttpResponse:
 
 def page(request: PersonRequest, proposal: Proposal) -> HttpResponse:
     """One consolidation, wherever it stands: at work, broken off, or waiting for its review."""
-    proposal = consolidation.settle(proposal)
     if proposal.state in (Proposal.State.READY, Proposal.State.APPLIED) and proposal.draft is not None:
         return review_page(request, proposal, proposal.draft)
-    return render(request, "memories/consolidate_run.html", _run_context(request, proposal))
-
-
-@require_safe
-def live(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """The progress, for the page itself; it is loaded anew when the run has ended."""
-    proposal = consolidation.settle(owned(Proposal, request, pk=proposal_id))
-    if proposal.state not in UNDER_WAY:
-        response = HttpResponse(status=204)
-        response["HX-Refresh"] = "true"
-        return response
-    return render(request, "memories/_consolidate_progress.html", _run_context(request, proposal))
-
-
-@require_POST
-def stop(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """Stop the run; what is done stays and the run can go on later."""
-    proposal = owned(Proposal, request, pk=proposal_id)
-    consolidation.stop(proposal)
-    messages.info(request, _("Stopping. What is done is kept, and the run can go on later."))
-    return redirect("memories:proposal", proposal.pk)
-
-
-@require_POST
-def go_on(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """Take up a run that was stopped or failed, behind what is done."""
-    proposal = owned(Proposal, request, pk=proposal_id)
-    with explained(request):
-        consolidation.resume(request.user, proposal)
-    return redirect("memories:proposal", proposal.pk)
+    return render(request, "memories/consolidate_run.html", run_context(request, proposal))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -164,14 +133,3 @@ def _unfinished(request: PersonRequest, file: MemoryFile) -> Proposal | None:
     states = (*UNDER_WAY, Proposal.State.READY, Proposal.State.STOPPED, Proposal.State.FAILED)
     rows = Proposal.objects.for_user(request.user).filter(file=file, kind=Proposal.Kind.CONSOLIDATION)
     return rows.filter(state__in=states).first()
-
-
-def _run_context(request: PersonRequest, proposal: Proposal) -> dict[str, Any]:
-    return {
-        "proposal": proposal,
-        "line": lines([proposal.job])[0] if proposal.job else None,
-        "is_under_way": proposal.state in UNDER_WAY,
-        "parts": proposal.parts.exclude(problem="").exclude(state="split"),
-        "hero": character_frame(request.user, proposal.file.character),
-        "tab": "memories",
-    }

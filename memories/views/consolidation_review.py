@@ -82,16 +82,6 @@ def apply(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     return redirect("memories:proposal", proposal.pk)
 
 
-@require_POST
-def discard(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """Throw the result away; the memories stay as they are."""
-    proposal = owned(Proposal, request, pk=proposal_id)
-    with explained(request):
-        consolidation.discard(proposal)
-        messages.info(request, _("Discarded. The memories are as they were."))
-    return redirect("memories:character", proposal.file.character_id)
-
-
 @require_safe
 def compare(request: PersonRequest, proposal_id: UUID, other_id: UUID) -> HttpResponse:
     """Two results of the same choice side by side, with price."""

@@ -25,12 +25,9 @@ from memories.memory_file import file_for
 from memories.memory_list import is_uuid
 from memories.models import MemoryFile, Proposal
 from memories.views.blocks import undo_url
-from memories.views.conversion_check import page
 from memories.views.saying import explained, say
 from providers.queries import default_connection
 from sync.models import Attachment, Character
-
-__all__ = ["choose", "copy", "page", "reformat"]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

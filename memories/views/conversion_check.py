@@ -10,11 +10,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from accounts.access import PersonRequest, owned
-from jobs.lines import lines
-from memories import consolidation, conversion, drafts
+from memories import conversion, drafts
 from memories.character_frame import character_frame
 from memories.conversion_databank import save_as, still_injected
 from memories.conversion_page import Check, price_of, targets
@@ -23,23 +22,25 @@ from memories.memory_list import is_uuid
 from memories.models import Draft, MemoryFile, Proposal
 from memories.views.blocks import undo_url
 from memories.views.editor_place import bar
+from memories.views.proposal_run import run_context
 from memories.views.saying import explained, say
 from providers.queries import default_connection
 from sync.models import Chat
 
-UNDER_WAY = (Proposal.State.PLANNED, Proposal.State.RUNNING)
-
 
 def page(request: PersonRequest, proposal: Proposal) -> HttpResponse:
     """One import or reformat, wherever it stands."""
-    proposal = consolidation.settle(proposal)
     draft = proposal.draft
     if proposal.state == Proposal.State.READY and draft is not None and draft.state == Draft.State.SAVED:
         conversion.close(proposal, Proposal.State.APPLIED)  # it was saved on the page of a merge
     if proposal.state == Proposal.State.READY and draft is not None and draft.state == Draft.State.OPEN:
         return _check(request, proposal, draft)
-    template = "memories/import_done.html" if proposal.state == Proposal.State.APPLIED else "memories/import_run.html"
-    return render(request, template, _run_context(request, proposal))
+    context = run_context(request, proposal)
+    if proposal.state == Proposal.State.APPLIED:
+        return render(
+            request, "memories/import_done.html", context | {"original": still_injected(request.user, proposal)}
+        )
+    return render(request, "memories/import_run.html", context)
 
 
 def _check(request: PersonRequest, proposal: Proposal, draft: Draft) -> HttpResponse:
@@ -62,54 +63,6 @@ def _check(request: PersonRequest, proposal: Proposal, draft: Draft) -> HttpResp
         **bar(draft, check.view),
     }
     return render(request, "memories/import_check.html", context)
-
-
-def _run_context(request: PersonRequest, proposal: Proposal) -> dict[str, Any]:
-    return {
-        "proposal": proposal,
-        "line": lines([proposal.job])[0] if proposal.job else None,
-        "is_under_way": proposal.state in UNDER_WAY,
-        "parts": proposal.parts.exclude(problem="").exclude(state="split"),
-        "original": still_injected(request.user, proposal) if proposal.state == Proposal.State.APPLIED else None,
-        "hero": character_frame(request.user, proposal.file.character),
-        "tab": "memories",
-    }
-
-
-@require_safe
-def live(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """The progress; the page is loaded anew when the run has ended."""
-    proposal = consolidation.settle(owned(Proposal, request, pk=proposal_id))
-    if proposal.state not in UNDER_WAY:
-        return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-    return render(request, "memories/_import_progress.html", _run_context(request, proposal))
-
-
-@require_POST
-def stop(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """Stop the run; what was answered stays."""
-    proposal = owned(Proposal, request, pk=proposal_id)
-    consolidation.stop(proposal)
-    messages.info(request, _("Stopping. What is done is kept, and the import can go on later."))
-    return redirect("memories:proposal", proposal.pk)
-
-
-@require_POST
-def go_on(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """Take up a run that was stopped or failed."""
-    proposal = owned(Proposal, request, pk=proposal_id)
-    with explained(request):
-        conversion.resume(request.user, proposal)
-    return redirect("memories:proposal", proposal.pk)
-
-
-@require_POST
-def discard(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
-    """Put the result aside; nothing was written."""
-    proposal = owned(Proposal, request, pk=proposal_id)
-    consolidation.discard(proposal)
-    messages.info(request, _("Discarded. Nothing was imported, and the source is as it was."))
-    return redirect("memories:character", proposal.file.character_id)
 
 
 @require_POST

@@ -8,7 +8,7 @@ import pytest
 
 from jobs.enqueue import request_cancel
 from jobs.models import Job
-from memories import consolidation, consolidation_run, drafts
+from memories import consolidation, consolidation_run, drafts, proposals
 from memories.consolidation_parts import Tree
 from memories.file_editor import NewMemory
 from memories.memory_file import change
@@ -119,7 +119,7 @@ def test_a_model_that_is_down_fails_the_run_and_resume_goes_on_there(file: Memor
     assert proposal.draft is None
     first = listed(fake.prompts()[0])
     fake.plan.clear()
-    work(consolidation.resume(file.owner, proposal))
+    work(proposals.resume(file.owner, proposal))
     assert proposal.state == Proposal.State.READY
     assert asked(fake)[tuple(text for _ref, text in first)] == 1, "what was answered is not paid for again"
     assert consolidation.undecided(proposal) == []
@@ -160,13 +160,13 @@ def test_stopped_in_the_middle_it_keeps_what_is_done_and_goes_on(
 
     monkeypatch.setattr(consolidation_run, "ask", then_stop)
     proposal = consolidate(file)
-    assert consolidation.settle(proposal).state == Proposal.State.STOPPED
+    assert proposals.settle(proposal).state == Proposal.State.STOPPED
     assert proposal.job is not None and proposal.job.state == Job.State.CANCELLED
     done = proposal.parts.filter(state="done").count()
     assert done == 2
     with pytest.raises(ValueError, match="not waiting"):
         consolidation.apply(file.owner, proposal)
-    work(consolidation.resume(file.owner, proposal))
+    work(proposals.resume(file.owner, proposal))
     assert proposal.state == Proposal.State.READY
     assert max(asked(fake).values()) == 1
     assert proposal.report["calls"] == len(fake.chats)
@@ -175,11 +175,11 @@ def test_stopped_in_the_middle_it_keeps_what_is_done_and_goes_on(
 def test_a_waiting_run_that_is_stopped_can_go_on(file: MemoryFile, fake: Merger) -> None:
     fill(file, 3)
     proposal = consolidation.start_consolidation(file.owner, file, block_ids=fresh(file))
-    consolidation.stop(proposal)
+    proposals.stop(proposal)
     assert proposal.state == Proposal.State.STOPPED
-    assert work(consolidation.resume(file.owner, proposal)).state == Proposal.State.READY
+    assert work(proposals.resume(file.owner, proposal)).state == Proposal.State.READY
     with pytest.raises(ValueError, match="has not stopped"):
-        consolidation.resume(file.owner, proposal)
+        proposals.resume(file.owner, proposal)
 
 
 def test_a_turn_that_is_repeated_pays_nothing_twice(file: MemoryFile, fake: Merger, monkeypatch) -> None:  # type: ignore[no-untyped-def]

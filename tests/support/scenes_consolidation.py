@@ -6,7 +6,7 @@ from typing import Any
 
 from accounts.models import User
 from jobs.drain import run_until_idle
-from memories import consolidation
+from memories import consolidation, proposals
 from memories.memory_file import file_for
 from memories.models import MemoryFile, Proposal
 from providers.models import Connection
@@ -53,7 +53,7 @@ def add_consolidations(alice: User, tavern: Tavern) -> dict[str, Any]:
         fake.drop = {"Maren was his older sister.": "says the same as b2.1"}
         second = _run(alice, file, paid, previous=first)
         stopped = consolidation.start_consolidation(alice, file, block_ids=_blocks(file)[:2], connection=paid)
-        consolidation.stop(stopped)
+        proposals.stop(stopped)
     return {"consolidated": first, "lossy": second, "stopped-run": stopped}
 
 

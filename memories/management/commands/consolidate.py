@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from accounts.commands import CommandFailed, ProductCommand, WrongUsage
 from accounts.models import User
 from jobs.drain import run_until_ended
-from memories import consolidation
+from memories import consolidation, proposals
 from memories.consolidation_plan import is_fresh
 from memories.drafts import MergeNeeded
 from memories.memory_file import file_for
@@ -49,7 +49,7 @@ class Command(ProductCommand):
         assert proposal.job is not None  # noqa: S101  it was just enqueued
         job = run_until_ended(proposal.job, note=self.stderr.write)
         proposal.refresh_from_db()
-        consolidation.settle(proposal)
+        proposals.settle(proposal)
         if proposal.state != Proposal.State.READY:
             raise CommandFailed(f"{job.error or job.get_state_display()} {job.hint}".strip())
 
