@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Right
 from django.http import QueryDict
 from django.utils.dateparse import parse_date
@@ -119,7 +119,9 @@ def _matching(file: MemoryFile, choice: Choice) -> list[Any]:
     """Blocks with the number of their memories that may be changed as `facts`, newest first; those without are left
     out."""
     is_fact = Q(memories__is_topic=False, memories__is_locked=False)
-    rows = file.blocks.filter(is_locked=False).annotate(facts=Count("memories", filter=is_fact)).filter(facts__gt=0)
+    rows: QuerySet[Any] = (
+        file.blocks.filter(is_locked=False).annotate(facts=Count("memories", filter=is_fact)).filter(facts__gt=0)
+    )
     if choice.only:
         rows = rows.filter(pk__in=choice.only)
     elif choice.which == FRESH_ONLY:

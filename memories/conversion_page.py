@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
+from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext as _
@@ -17,14 +18,15 @@ from memories import conversion_source, drafts, formats
 from memories.consolidation_plan import ANSWER_SHARE
 from memories.consolidation_prompt import Strategy, room_for
 from memories.conversion_words import FORMAT_NAMES, why_left
-from memories.draft_cards import DraftCard, whole
+from memories.draft_cards import BULLETS_A_PAGE, DraftCard, cards, parts_on
+from memories.memory_list import Part, pages_of
 from memories.models import Draft, MemoryFile, Proposal
 from memories.own_prompts import text_in_force
 from providers.models import Connection
 from providers.tokens import estimate_tokens
 from sync.models import Character
 
-BLOCKS_A_PAGE, LINES_A_PAGE = 20, 250
+LINES_A_PAGE = 200  # beside at most BULLETS_A_PAGE memories
 LEFT_SHOWN, KNOWN_SHOWN = 60, 40
 LONGEST_LINE = 600
 MILLION = Decimal(1_000_000)
@@ -96,25 +98,27 @@ class Check:
         return self.known[:KNOWN_SHOWN]
 
     @cached_property
-    def new_blocks(self) -> list[str]:
+    def new_blocks(self) -> list[tuple[UUID, int]]:
+        """The blocks that the draft adds, in file order, with the number of their memories."""
         made = {key for key, change in self.view.overlay.blocks.items() if change.is_made}
-        listing = self.view.listing(newest=False)
-        self.memories = sum(count for one, count in listing if str(one) in made)
-        return [str(one) for one, count in listing if str(one) in made and count]
+        return [(one, count) for one, count in self.view.listing(newest=False) if str(one) in made and count]
 
-    memories = 0  # new bullets in the draft now; counted with `new_blocks`
+    @property
+    def memories(self) -> int:
+        """New bullets in the draft now."""
+        return sum(count for _block, count in self.new_blocks)
 
     @cached_property
-    def page(self) -> Page[str]:
-        return Paginator(self.new_blocks, BLOCKS_A_PAGE).get_page(self.number)
+    def page(self) -> Page[list[Part]]:
+        return Paginator(pages_of(self.new_blocks, BULLETS_A_PAGE), 1).get_page(self.number)
 
     @cached_property
     def cards(self) -> list[DraftCard]:
         """The new blocks of this page; below each bullet the lines that it was made of."""
-        cards = whole(self.draft, self.view, self.page.object_list)
-        for bullet in (bullet for card in cards for bullet in card.bullets):
+        shown = cards(self.draft, self.view, parts_on(self.page))
+        for bullet in (bullet for card in shown for bullet in card.bullets):
             bullet.note = _lines_of(bullet.memory.evidence) if self.is_import else ""
-        return cards
+        return shown
 
     @cached_property
     def source(self) -> list[str]:

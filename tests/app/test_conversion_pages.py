@@ -17,6 +17,7 @@ from memories.memory_file import file_for, render
 from memories.models import MemoryFile, Proposal
 from tests.app.test_conversion import NOTES
 from tests.support.builders import make_attachment, make_block
+from tests.support.pages import soup, words
 from tests.support.story import make_character
 
 
@@ -50,6 +51,21 @@ def test_an_upload_is_shown_with_what_is_left_over_and_saved(client: Client, fil
     answer = client.post(reverse("memories:import_save", args=[found.pk]), follow=True)
     assert "notes.md is imported" in answer.content.decode()
     assert "- only wardens carry it lit" in render(file)
+
+
+def test_a_long_list_comes_in_pages_of_few_rows(client: Client, file: MemoryFile) -> None:
+    lines = "\n".join(f"* Fact number {n} about the harbour." for n in range(1200))
+    seen: list[str] = []
+    page = soup(upload(client, file, lines.encode()))
+    for _page in range(40):
+        rows = page.select("li[data-memory]")
+        seen += [words(row.select_one(".text")) for row in rows]
+        assert 0 < len(rows) + len(page.select("ol.lines li")) <= 400
+        following = page.select_one("nav.pager a[rel=next]")
+        if following is None:
+            break
+        page = soup(client.get(reverse("memories:proposal", args=[proposal_of(file).pk]) + following["href"]))
+    assert seen == [f"Fact number {n} about the harbour." for n in range(1200)]
 
 
 def test_pasted_text_and_left_over_lines(client: Client, file: MemoryFile) -> None:
