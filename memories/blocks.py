@@ -12,16 +12,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
-OPENING = re.compile(r"<memory\b([^>]{0,4000})>", re.IGNORECASE)
+OPENING = re.compile(r"<memory\b", re.IGNORECASE)
+LONGEST_TAG = 4000  # characters of its attributes
 NEXT_TAG = re.compile(r"<(?:(/)memory\s*>|memory\b)", re.IGNORECASE)
 ATTRIBUTE = re.compile(r'\b(chat|date)\s*=\s*"([^"]*)"', re.IGNORECASE)
 PREFIXED = re.compile(r"\[.*?\] - (.*)")
 ANY_BULLET = re.compile(r"(?:[-*•‣◦▪–—]|\d{1,3}[.)])\s+(.*)")
 TOPIC = re.compile(r"\[[^\[\]]+\s[—–-]\s[^\[\]]+\]")
-LINE_BREAKS = re.compile(r"[ \t]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
+# The look-behind keeps a long run of blanks from being tried again at each of them.
+LINE_BREAKS = re.compile(r"(?:(?<![ \t])[ \t]+)?[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
 UNSAFE = re.compile(r"[\x00\ud800-\udfff]")
 ODD = "\x00\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what `clean_bullet` takes out, besides "\n" and lone surrogates
-TAG_START = re.compile(r"<(?=\s*/?\s*memory\b)", re.IGNORECASE)
+TAG_START = re.compile(r"<(?=\s*(?:/\s*)?memory\b)", re.IGNORECASE)
 UNKNOWN = "unknown"
 
 
@@ -125,17 +127,26 @@ def is_topic(bullet: str) -> bool:
 def _find_blocks(text: str) -> Iterator[_Found]:
     """A block ends at its own closing tag: an unclosed opening tag in front of it never swallows it."""
     is_plain = not any(char in text for char in ODD) and UNSAFE.search(text) is None
-    opening = OPENING.search(text)
+    opening = _opening(text, 0)
     while opening is not None:
-        following = NEXT_TAG.search(text, opening.end())
+        start, inside, end = opening
+        following = NEXT_TAG.search(text, end)
         if following is None:
             return
         if following[1]:
-            body = text[opening.end() : following.start()]
-            yield _Found(opening.start(), following.end(), opening[1], body, is_plain)
-            opening = OPENING.search(text, following.end())
+            yield _Found(start, following.end(), text[inside : end - 1], text[end : following.start()], is_plain)
+            opening = _opening(text, following.end())
         else:
-            opening = OPENING.search(text, following.start())
+            opening = _opening(text, following.start())
+
+
+def _opening(text: str, at: int) -> tuple[int, int, int] | None:
+    """The next whole opening tag: where it starts, where its attributes do, and what stands behind it."""
+    for found in OPENING.finditer(text, at):
+        end = text.find(">", found.end(), found.end() + LONGEST_TAG + 1)
+        if end >= 0:
+            return found.start(), found.end(), end + 1
+    return None
 
 
 def block_spans(text: str) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 MARK = re.compile(r"(?:(?:[-*+•‣◦▪▫●○–—]|\(?\d{1,4}[.)]|[a-zA-Z][.)])(?=\s)|[•‣◦▪▫●○])[ \t]*(?:\[[ xX]\][ \t]+)?")
 DASH_OR_STAR = re.compile(r"(?:[-*+•‣◦▪▫●○–—](?=\s)|[•‣◦▪▫●○])")
 NUMBER = re.compile(r"\(?\d{1,4}[.)]\s")
+QUOTED = re.compile(r"(?:> \s*)*(?:>\Z)?")
 HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 MEMORY_HEADING = re.compile(r"##[ \t]*Memory[ \t]+\d+\b(.*)", re.IGNORECASE)
 EXTRACTED = re.compile(r"[_*]{0,3}Extracted:[ \t]*([^_*]{1,40})[_*]{0,3}", re.IGNORECASE)
@@ -35,9 +36,8 @@ def indent_of(raw: str) -> int:
 
 def without_quote(line: str) -> str:
     """A Markdown quotation's line without its `>`."""
-    while line.startswith("> ") or line == ">":
-        line = line[1:].lstrip()
-    return line
+    found = QUOTED.match(line)
+    return line[found.end() :] if found else line
 
 
 def goes_on(before: str, line: str) -> bool:

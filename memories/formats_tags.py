@@ -11,7 +11,7 @@ from memories.formats_lines import has_words
 from memories.formats_outline import Outline
 from memories.formats_types import IMPORTED, Leftover, Reading, Section
 
-START = re.compile(r"<\s*(/?)\s*memory\b", re.IGNORECASE)
+START = re.compile(r"<\s*(?:(/)\s*)?memory\b", re.IGNORECASE)
 VALUE = r"\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[“”„][^“”\n]{0,2000}[“”]|[‘’‚][^‘’\n]{0,2000}[‘’]"
 REST = re.compile(rf"(?:{VALUE}|[^<>\n\"'“”„‘’‚])*+>")
 LONGEST_TAG = 4000  # characters
