@@ -24,7 +24,7 @@ from memories.queries import WINDOW, Stretch
 from memories.reading import Mark, chunk_key
 from memories.transcript import Chunk
 from providers.queries import default_connection
-from sync.models import Character
+from sync.models import Character, Chat
 
 SMALLEST = 100  # tokens of messages below which halving makes no sense any more
 SPARE = 8  # messages loaded beyond those that one call reads: some are silent
@@ -124,19 +124,22 @@ def _read(work: Work, chunk: Chunk) -> None:
 
 
 def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, question: Question) -> bool:
-    """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already."""
+    """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already, or when the
+    person had the chat forgotten during the call."""
     try:
-        _write(work, file, chunk, findings, read, question)
+        return _write(work, file, chunk, findings, read, question)
     except IntegrityError:
         if not _is_written(work, chunk):
             raise
         return False
-    return True
 
 
-def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, question: Question) -> None:
+def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, question: Question) -> bool:
     run, chat = work.run, work.stretch.chat
     with run.commit():
+        # Holds the chat's row: who forgets it meanwhile waits, and then erases what is written here too.
+        if not Chat.objects.for_user(run.owner).filter(pk=chat.pk, forgotten_at=None).update(forgotten_at=None):
+            return False
         reason = _("Extracted from “%(chat)s”, messages %(first)d to %(last)d") % {
             "chat": chat.name,
             "first": chunk.first_index,
@@ -147,6 +150,7 @@ def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read:
                 _add_blocks(editor, work, chunk, findings, read, question)
         outcome = "memories" if findings.blocks else "nothing"
         _note_read(work, chunk, outcome, memories=findings.memories, call=read.completion.call)
+    return True
 
 
 def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, read: Read, question: Question) -> None:

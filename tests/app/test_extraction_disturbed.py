@@ -17,14 +17,14 @@ from accounts.ownership import unscoped
 from jobs.drain import run_until_idle
 from jobs.enqueue import request_cancel, retry
 from jobs.models import Job
-from memories import extraction, extraction_chunk, queries
+from memories import extraction, extraction_chunk, forgetting, queries
 from memories.memory_file import file_for, memories_of
 from memories.models import ExtractedChunk, ExtractionSettings, MemoryFile
 from providers import adapters
 from providers.models import Call, Connection
 from sync.link import link_folder, unlink
 from sync.mirror import mirror
-from sync.models import Character, Tavern
+from sync.models import Character, Chat, Tavern
 from tests.support.builders import make_connection, make_tavern
 from tests.support.databank import make_folder, text_of
 from tests.support.fake_model import FakeModel
@@ -209,6 +209,21 @@ def test_the_folder_is_forgotten_during_a_call(
     assert not job.can_retry
     with unscoped("a test counts"):
         assert (MemoryFile.objects.count(), ExtractedChunk.objects.count()) == (0, 0)
+
+
+def test_the_chat_is_forgotten_during_a_call(
+    alice_reads: User, fake: FakeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(alice_reads, tmp_path / "st")
+    house.write(story(8))
+    house.look()
+    chat = Chat.objects.for_user(alice_reads).get()
+    during_a_call(monkeypatch, lambda: forgetting.forget(alice_reads, chat))
+    job = extract(house.character())
+    assert job.state == Job.State.DONE
+    assert len(fake.chats) == 1
+    assert memories_of(file_for(house.character())) == []
+    assert not ExtractedChunk.objects.for_user(alice_reads).exists()
 
 
 def test_the_account_is_removed_during_a_call(
