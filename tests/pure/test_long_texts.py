@@ -29,7 +29,7 @@ def test_blanks_that_lead_to_no_line_break_stay() -> None:
     blanks = " " * LENGTH
     assert clean_bullet(f"a{blanks}b") == f"a{blanks}b"
     assert clean_bullet(f"a{blanks}\n{blanks}b") == "a b"
-    assert clean_bullet("a \n \t\n b\t \n") == "a b"
+    assert clean_bullet("a \n \t\n b\t \n") == "a  b"
 
 
 @pytest.mark.parametrize("tag", ["<memory", "< memory", "</memory", "< / memory", "<\t/memory", "<  /  memory"])
