@@ -5,22 +5,24 @@ What a person changes in the draft counts: an old memory whose new one was taken
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 
 from memories import drafts
 from memories.consolidation_parts import fates_of
 from memories.consolidation_reads import undecided
-from memories.draft_cards import DraftCard, whole
+from memories.draft_cards import BULLETS_A_PAGE, DraftCard, cards, parts_on
+from memories.memory_list import Part, pages_of
 from memories.models import Draft, Proposal
 
-ROWS_A_PAGE = 12
-LOST_SHOWN = 60
+ROWS_A_PAGE = 240  # old and new memories side by side; with those above and below, no more than 400
+LOST_SHOWN = LEFT_OUT_SHOWN = 60
 LET_GO = ("dropped", "let_go")
 
 
@@ -59,6 +61,15 @@ class ReviewRow:
         """How many old blocks these come from."""
         return len({one.source.block or (one.source.label, one.source.date) for one in self.went})
 
+    @property
+    def shown(self) -> list[Went]:
+        return self.went[:ROWS_A_PAGE]
+
+    @property
+    def more(self) -> int:
+        """Old memories that are named by their number only; each new memory's evidence lists its own."""
+        return len(self.went) - len(self.shown)
+
 
 class Review:
     """Everything that the page says, read from the proposal's report and its draft."""
@@ -78,8 +89,12 @@ class Review:
     @cached_property
     def standing(self) -> set[str]:
         """Which of the bullets that sources went into are still in the draft."""
+        return set(self._block_of)
+
+    @cached_property
+    def _block_of(self) -> dict[str, str]:
         wanted = {one for source in self.sources for one in source.into}
-        return {str(row.id) for row in self.view.memories(sorted(wanted))}
+        return {str(row.id): str(row.block_id) for row in self.view.memories(sorted(wanted))}
 
     @cached_property
     def lost(self) -> list[Source]:
@@ -90,6 +105,10 @@ class Review:
     @cached_property
     def shown_lost(self) -> list[Source]:
         return self.lost[:LOST_SHOWN]
+
+    @property
+    def shown_left_out(self) -> list[Source]:
+        return self.left_out[:LEFT_OUT_SHOWN]
 
     @cached_property
     def left_out(self) -> list[Source]:
@@ -102,29 +121,43 @@ class Review:
         return len(self.sources) - len(self.lost) - len(self.left_out)
 
     @cached_property
-    def new_blocks(self) -> list[str]:
-        """The blocks that the draft adds and that still have bullets, in file order."""
+    def new_blocks(self) -> list[tuple[UUID, int]]:
+        """The blocks that the draft adds and that still have bullets, in file order, with their number."""
         made = {key for key, change in self.view.overlay.blocks.items() if change.is_made}
-        return [str(one) for one, bullets in self.view.listing(newest=False) if str(one) in made and bullets]
+        return [(one, bullets) for one, bullets in self.view.listing(newest=False) if str(one) in made and bullets]
 
-    @cached_property
+    @property
     def new_memories(self) -> int:
         """New bullets, topic tags not counted."""
-        wanted = set(self.new_blocks)
-        return sum(bullets for one, bullets in self.view.listing(newest=False) if str(one) in wanted)
+        return sum(bullets for _block, bullets in self.new_blocks)
 
     @cached_property
-    def page(self) -> Page[str]:
-        """The new blocks of this page."""
-        return Paginator(self.new_blocks, ROWS_A_PAGE).get_page(self.number)
+    def page(self) -> Page[list[Part]]:
+        """The new blocks of this page, as many as fit with the old memories beside them."""
+        return Paginator(self._pages(), 1).get_page(self.number)
+
+    def _pages(self) -> list[list[Part]]:
+        beside = Counter(block for source in self.sources for block in {self._block_of.get(one) for one in source.into})
+        pages: list[list[Part]] = []
+        room = 0
+        for part in (part for page in pages_of(self.new_blocks, BULLETS_A_PAGE) for part in page):
+            weight = part.stop - part.start + beside[str(part.block)]
+            if weight > room:
+                pages.append([])
+                room = ROWS_A_PAGE
+            pages[-1].append(part)
+            room -= weight
+        return pages
 
     @cached_property
     def rows(self) -> list[ReviewRow]:
         """The new blocks of this page, each with the old memories that went into it."""
-        found = [ReviewRow(card) for card in whole(self.draft, self.view, self.page.object_list)]
-        places = {str(b.memory.id): (row, n) for row in found for n, b in enumerate(row.card.bullets, start=1)}
-        for row, number in places.values():
-            row.card.bullets[number - 1].number = number
+        found = [ReviewRow(card) for card in cards(self.draft, self.view, parts_on(self.page))]
+        places: dict[str, tuple[ReviewRow, int]] = {}
+        for row in found:
+            for number, bullet in enumerate(row.card.bullets, start=row.card.before + 1):
+                bullet.number = number
+                places[str(bullet.memory.id)] = (row, number)
         for source in self.sources:
             by_row: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
             for one in source.into:

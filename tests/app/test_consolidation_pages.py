@@ -233,6 +233,22 @@ def test_run_again_step_back_and_compare(alice_client: Client, file: MemoryFile,
     assert memories[5].text in words(both.select_one(".sheet")) and "not accounted for" in words(both)
 
 
+def test_a_large_review_comes_in_pages_of_few_rows(alice_client: Client, file: MemoryFile, fake: Merger) -> None:
+    fill(file, 350)
+    proposal = started(alice_client, file)
+    page = seen(alice_client, proposal)
+    old, new = 0, 0
+    for _page in range(20):
+        rows = len(page.select(".review .old li")), len(page.select("li[data-memory]"))
+        assert 0 < sum(rows) <= 400
+        old, new = old + rows[0], new + rows[1]
+        following = page.select_one("nav.pager a[rel=next]")
+        if following is None:
+            break
+        page = seen(alice_client, proposal, following["href"])
+    assert (old, new) == (700, 350)
+
+
 def test_two_models_stand_side_by_side_with_their_price(
     alice: User, alice_client: Client, file: MemoryFile, fake: Merger
 ) -> None:
