@@ -106,12 +106,16 @@ class DraftBlock:
 
 
 class DraftView:
-    """The draft as a person sees it. `changes` counts the steps in force. Ids are taken as UUID or text."""
+    """The draft as a person sees it. `changes` counts the steps in force. Ids are taken as UUID or text.
 
-    def __init__(self, draft: Draft, overlay: Overlay) -> None:
+    `undo_label` and `redo_label` name the steps that could be taken back and done again, "" when there are none.
+    """
+
+    def __init__(self, draft: Draft, overlay: Overlay, labels: tuple[str, str] = ("", "")) -> None:
         self.draft = draft
         self.file = draft.file
         self.changes = draft.pointer
+        self.undo_label, self.redo_label = labels
         self.overlay = overlay
         self.rows = DraftRows(self.file, overlay)
         self._blocks: dict[str, DraftBlock] = {}

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories.draft_editor import DraftEditor
 from memories.draft_merge import SEEN
-from memories.draft_overlay import Change, Overlay, collide, fold
+from memories.draft_overlay import Change, collide, fold
 from memories.draft_saving import merge_of, save, saved_notes
 from memories.draft_view import DraftView
 from memories.merge import Merge, MergeNeeded
@@ -90,13 +91,13 @@ def redo(draft: Draft) -> str | None:
 
 
 def view(draft: Draft) -> DraftView:
-    """The file as this draft has it."""
-    return DraftView(draft, overlay_of(draft))
-
-
-def overlay_of(draft: Draft) -> Overlay:
-    """What the draft changes, with the steps in force now."""
-    return fold(one.changes for one in _steps(draft))
+    """The file as this draft has it; one query, which also tells what undo and redo would do."""
+    steps = list(draft.steps.filter(number__lte=F("draft__pointer") + 1).annotate(at=F("draft__pointer")))
+    steps.sort(key=lambda one: one.number)
+    draft.pointer = steps[0].at if steps else 0
+    done, undone = steps[: draft.pointer], steps[draft.pointer :]
+    labels = done[-1].label if done else "", undone[0].label if undone else ""
+    return DraftView(draft, fold(one.changes for one in done), labels)
 
 
 def choose(draft: Draft, block_id: object, choice: str, *, seen: int | None = None) -> None:

@@ -21,6 +21,7 @@ from memories.file_editor import NotInFile
 from memories.memory_filters import Filters, is_uuid, read_filters
 from memories.memory_list import Part
 from memories.models import Draft, DraftStep
+from memories.views.saying import page_behind
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def place_in(query: QueryDict, url: str) -> Place:
 
 def place_of(request: PersonRequest, draft: Draft) -> Place:
     """The page that the fragment is for: the editing page with its filters, or a page of another kind (a review)."""
-    path, _mark, query = (request.htmx.current_url_abs_path or "").partition("?")
+    path, _mark, query = page_behind(request).partition("?")
     if path != editing_url(draft):
         return Place(is_list=False, url=path)
     return place_in(QueryDict(query.partition("#")[0]), f"{path}?{query}")
@@ -99,13 +100,11 @@ def back_to(request: PersonRequest, draft: Draft, anchor: str = "") -> HttpRespo
 
 def bar(draft: Draft, view: drafts.DraftView) -> dict[str, Any]:
     """What the bar above an edit says: how many changes, what undo and redo would do, the number of the next save."""
-    near = DraftStep.objects.for_user(draft.owner).filter(draft=draft, number__in=(draft.pointer, draft.pointer + 1))
-    labels = dict(near.values_list("number", "label"))
     return {
         "draft": draft,
         "changes": max(0, view.changes - draft.floor),
-        "undo_label": labels.get(draft.pointer, "") if draft.pointer > draft.floor else "",
-        "redo_label": labels.get(draft.pointer + 1, ""),
+        "undo_label": view.undo_label if draft.pointer > draft.floor else "",
+        "redo_label": view.redo_label,
         "next_number": draft.file.version + 1,
     }
 
