@@ -34,7 +34,8 @@ def security_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
 
 def bounded_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Turn away bodies that no page of ours sends, before a byte is read (files would fill the disk, even those of
-    visitors), and NUL in a query, which PostgreSQL does not take."""
+    visitors), NUL in a query, which PostgreSQL does not take, and words in another encoding than pages have (some
+    encodings bring characters that no database holds)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         length = request.META.get("CONTENT_LENGTH") or "0"
@@ -42,6 +43,8 @@ def bounded_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
             return _refused(413, _("This is more than CharMem takes. Nothing was changed."))
         if "%00" in request.META.get("QUERY_STRING", ""):
             return _refused(400, _("This address cannot be right."))
+        if (request.encoding or "utf-8").lower() not in ("utf-8", "utf8"):
+            return _refused(415, _("CharMem reads UTF-8 only. Nothing was changed."))
         return get_response(request)
 
     return middleware

@@ -44,7 +44,15 @@ def back(request: HttpRequest, fallback: str, *args: object) -> HttpResponse:
     return redirect(resolve_url(fallback, *args))
 
 
+def page_behind(request: PersonRequest) -> str:
+    """Path and query of the page that asks with JavaScript; "" without, or when it is no page of ours."""
+    try:
+        return request.htmx.current_url_abs_path or ""
+    except ValueError:  # not even an address
+        return ""
+
+
 def came_from(request: PersonRequest, anchor: str = "") -> str:
     """The page that a drawer was opened on, so that its forms lead back to the same place; "" without JavaScript."""
-    path = request.htmx.current_url_abs_path or ""
+    path = page_behind(request)
     return f"{path.partition('#')[0]}#{anchor}" if path else ""

@@ -65,3 +65,22 @@ def test_no_script_reads_our_cookies(db: None, client: Client) -> None:
         "charmem": True,
         "charmem-csrf": True,
     }
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "unicode_escape", "rot13"])
+def test_words_in_another_encoding_are_not_read(alice: User, alice_client: Client, encoding: str) -> None:
+    """Some encodings say characters that no database holds."""
+    world = make_world(alice)
+    body = b'--b\r\nContent-Disposition: form-data; name="text"\r\n\r\n\\ud800 +2AA-\r\n--b--\r\n'
+    files, fields = "multipart/form-data; boundary=b; charset=", "application/x-www-form-urlencoded; charset="
+    for method, path in (("POST", f"/memories/{world['memory'].pk}/edit/"), ("GET", "/search/?q=%5Cud800%2B2AA-")):
+        assert alice_client.generic(method, path, body, content_type=files + encoding).status_code == 415
+    assert alice_client.generic("GET", "/search/?q=lantern", b"", content_type=f"{fields}UTF-8").status_code == 200
+
+
+@pytest.mark.parametrize("page", ["http://[", "nonsense", "https://evil.example/drafts/", "\ud800", "%00"])
+def test_a_page_that_is_no_address_is_nowhere(alice: User, alice_client: Client, page: str) -> None:
+    world = make_world(alice)
+    said = {"HX-Request": "true", "HX-Current-URL": page}
+    assert alice_client.get(f"/memories/{world['memory'].pk}/", headers=said).status_code == 200
+    assert alice_client.post(f"/drafts/{world['draft'].pk}/undo/", headers=said).status_code == 200
