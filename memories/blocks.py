@@ -285,11 +285,6 @@ def sniff_format(text: str) -> Format:
     return BLOCK_FORMAT
 
 
-def count_memories(blocks: Iterable[Block]) -> int:
-    """How many bullets the blocks hold."""
-    return sum(len(block.bullets) for block in blocks)
-
-
 def split_multi_tag(bullets: Sequence[str]) -> list[list[str]]:
     """Cut one entry at its topic tags; with fewer than two tags it stays whole (spec/charmemory §3.8)."""
     tags = [position for position, bullet in enumerate(bullets) if is_topic(bullet)]
@@ -297,27 +292,3 @@ def split_multi_tag(bullets: Sequence[str]) -> list[list[str]]:
         return [list(bullets)]
     edges = [0, *tags[1:], len(bullets)]
     return [list(bullets[start:end]) for start, end in pairwise(edges)]
-
-
-def merge_blocks(blocks: Iterable[Block]) -> list[Block]:
-    """One block per label, in order of first appearance, with the first date."""
-    merged: dict[str, Block] = {}
-    for block in blocks:
-        known = merged.get(block.chat)
-        merged[block.chat] = Block(block.chat, known.date, known.bullets + block.bullets) if known else block
-    return list(merged.values())
-
-
-def append_unique(present: Sequence[Block] | None, new: Iterable[Block] | None) -> tuple[list[Block], int, int]:
-    """`present` and those of `new` that are not in it yet; with the numbers added and skipped."""
-    blocks = list(present or ())
-    seen = set(blocks)
-    added = skipped = 0
-    for block in new or ():
-        if block in seen:
-            skipped += 1
-            continue
-        seen.add(block)
-        blocks.append(block)
-        added += 1
-    return blocks, added, skipped

@@ -63,10 +63,6 @@ def is_chat_name(label: str) -> bool:
     return label != "unknown" and bool(PLAIN_ID.fullmatch(label) or CHAT_STAMP.search(label))
 
 
-def block_chars(bullets: Iterable[str]) -> int:
-    """The size of a block in characters, roughly."""
-    return BLOCK_CHARS + sum(len(bullet) + BULLET_CHARS for bullet in bullets)
-
 
 def estimate_size(sizes: Sequence[int], *, prompt: int, output_ratio: float) -> Size:
     """What goes in and about what comes out when blocks of these sizes meet a prompt of that size."""

@@ -43,8 +43,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Side:
-    """One result in a comparison: memories before and after, tokens of both, what the calls took and cost (dollars,
-    None when no call had a price), how many old memories had which fate, and how many new ones were made up.
+    """One result in a comparison: memories before and after, tokens afterwards, calls and what they cost (dollars, None
+    when no call had a price), how many old memories had which fate, and how many new ones were made up.
     """
 
     proposal: Proposal
@@ -52,10 +52,7 @@ class Side:
     model: str
     before: int
     after: int
-    tokens_before: int
     tokens_after: int
-    spent_in: int
-    spent_out: int
     calls: int
     cost: Decimal | None
     fates: dict[str, int]
@@ -229,17 +226,13 @@ def _held(into: Iterable[str], texts: Mapping[str, str]) -> list[str]:
 
 def _side(proposal: Proposal) -> Side:
     report = proposal.report
-    tokens, spent = report.get("tokens", {}), report.get("spent", {})
     return Side(
         proposal=proposal,
         strategy=proposal.params["strategy"],
         model=proposal.model,
         before=len(report.get("sources", {})),
         after=len(_new_texts(proposal)),
-        tokens_before=tokens.get("before", 0),
-        tokens_after=tokens.get("after", 0),
-        spent_in=spent.get("in", 0),
-        spent_out=spent.get("out", 0),
+        tokens_after=report.get("tokens", {}).get("after", 0),
         calls=report.get("calls", 0),
         cost=Decimal(report["cost"]) if report.get("cost") else None,
         fates=_fates(proposal),

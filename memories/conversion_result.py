@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 
 from memories import conversion_source, drafts
 from memories.blocks import is_topic, timestamp
-from memories.conversion_words import warning, why_left
+from memories.conversion_words import warning
 from memories.drafts import DraftEditor
 from memories.file_editor import NewMemory
 from memories.local_time import local_now
@@ -219,7 +219,3 @@ def _result(findings: Findings, memories: int, left: int) -> str:
     more = ngettext("%(n)d line is left over.", "%(n)d lines are left over.", left)
     return f"{said} {more % {'n': left}}"
 
-
-def said_why(line: dict[str, Any]) -> str:
-    """Why a line of the report is left over, in words."""
-    return why_left(line["why"])

@@ -70,13 +70,6 @@ def add_block(
     return _made(editor)
 
 
-def edit_block(user: User, block: MemoryBlock, label: str, *, expected_version: int | None = None) -> Revision | None:
-    """Change the label of a block."""
-    with _change(user, block.file, _("Block renamed"), expected_version) as editor:
-        _check_unlocked(block)
-        editor.set_block(block.pk, label=label)
-    return _made(editor)
-
 
 def delete_block(user: User, block: MemoryBlock, *, expected_version: int | None = None) -> Revision | None:
     """Delete a block with all its memories."""
@@ -87,23 +80,6 @@ def delete_block(user: User, block: MemoryBlock, *, expected_version: int | None
         trash_items.add_blocks(block.file, lost, block.file.version)
     return _made(editor)
 
-
-def reorder(
-    user: User, block: MemoryBlock, memory_ids: Sequence[uuid.UUID | str], *, expected_version: int | None = None
-) -> Revision | None:
-    """Put the memories of one block into this order; those not named (topic tags) keep their place in front."""
-    with _change(user, block.file, _("Memories reordered"), expected_version) as editor:
-        editor.order_memories(block.pk, memory_ids)
-    return _made(editor)
-
-
-def reorder_blocks(
-    user: User, file: MemoryFile, block_ids: Sequence[uuid.UUID | str], *, expected_version: int | None = None
-) -> Revision | None:
-    """Put the blocks into this order, oldest first as in the file."""
-    with _change(user, file, _("Blocks reordered"), expected_version) as editor:
-        editor.order_blocks(block_ids)
-    return _made(editor)
 
 
 def move_block(user: User, block: MemoryBlock, step: int, *, expected_version: int | None = None) -> Revision | None:

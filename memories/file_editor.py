@@ -148,19 +148,6 @@ class Editor:
         self.is_reordered = True
         self._count()
 
-    def order_blocks(self, block_ids: Sequence[uuid.UUID | str]) -> None:
-        """Put the blocks into this order; blocks that are not named keep their order behind the others."""
-        places = {str(block_id): place for place, block_id in enumerate(block_ids)}
-        self._order_blocks(sorted(self.blocks, key=lambda block: places.get(str(block.pk), len(places))))
-
-    def order_memories(self, block_id: uuid.UUID | str, memory_ids: Sequence[uuid.UUID | str]) -> None:
-        """Put a block's bullets into this order; bullets that are not named come first in their old order."""
-        places = {str(memory_id): place for place, memory_id in enumerate(memory_ids)}
-        present = list(self.block(block_id).memories.all())
-        wanted = sorted(present, key=lambda memory: places.get(str(memory.pk), -1))
-        if [memory.pk for memory in wanted] != [memory.pk for memory in present]:
-            self._renumber(wanted)
-            self._count(block_id)
 
     def move_memory(self, memory_id: uuid.UUID | str, block_id: uuid.UUID | str, position: int) -> None:
         """Put a bullet into a block at `position` (0 = first); its former block goes when it becomes empty."""
@@ -212,19 +199,6 @@ class Editor:
             block.memories.filter(pk=others[place].pk).update(order=number)
         return order
 
-    def _renumber(self, memories: Sequence[Memory]) -> None:
-        for place, memory in enumerate(memories):
-            memory.order = place
-        Memory.objects.for_user(self.file.owner).bulk_update(memories, ["order"], batch_size=200)
-
-    def _order_blocks(self, blocks: Sequence[MemoryBlock]) -> None:
-        if [block.pk for block in blocks] == [block.pk for block in self.blocks]:
-            return
-        for place, block in enumerate(blocks):
-            block.order = place
-        self.file.blocks.all().bulk_update(blocks, ["order"], batch_size=200)
-        self.is_reordered = True
-        self._count()
 
     def _drop_if_empty(self, block: MemoryBlock) -> None:
         tags = [memory.is_topic for memory in block.memories.all()]

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import regex
 
-from memories.blocks import Block, clean_bullet, clean_label
 from memories.word_diff import Piece, word_diff
 
 SECONDS = 1.0
@@ -137,32 +136,6 @@ def pieces_of(before: str, after: str, places: Sequence[Place]) -> tuple[list[Pi
     rest = Piece("same", before[at:])
     return [one for one in (*old, rest) if one.text], [one for one in (*new, rest) if one.text]
 
-
-def count_matches(blocks: Iterable[Block], search: Search) -> int:
-    """In how many places of labels and bullets it stands."""
-    return sum(len(search.places(text)) for block in blocks for text in (block.chat, *block.bullets))
-
-
-def replace_all(blocks: Iterable[Block], search: Search) -> tuple[list[Block], int]:
-    """The blocks with everything replaced, and in how many places. Bullets that end up empty go, and their blocks."""
-    done, count = [], 0
-    for block in blocks:
-        found = [search.places(text) for text in (block.chat, *block.bullets)]
-        count += sum(len(places) for places in found)
-        label = clean_label(replaced(block.chat, found[0])) if found[0] else block.chat
-        bullets = [
-            clean_bullet(replaced(text, places)) if places else text
-            for text, places in zip(block.bullets, found[1:], strict=True)
-        ]
-        kept = tuple(text for text in bullets if text)
-        if kept or not block.bullets:
-            done.append(Block(label, block.date, kept))
-    return done, count
-
-
-def reindex_set(numbers: Iterable[int], removed: int) -> list[int]:
-    """Marked positions after the row at `removed` went: it is marked no longer, those behind it move up."""
-    return sorted(number - (number > removed) for number in numbers if number != removed)
 
 
 def _compiled(options: Options) -> Any:

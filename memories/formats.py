@@ -12,7 +12,7 @@ from itertools import chain
 
 from memories import formats_json, formats_lorebook
 from memories import formats_lines as look
-from memories.blocks import UNKNOWN, Block
+from memories.blocks import UNKNOWN
 from memories.formats_outline import Outline
 from memories.formats_tables import looks_like_table, read_table
 from memories.formats_tags import START, has_tag, read_tags
@@ -24,12 +24,10 @@ __all__ = [
     "Decoded",
     "Reading",
     "Refused",
-    "convert_heuristic",
     "decode",
     "detect",
     "detect_format",
     "lines_of",
-    "migrate",
     "numbers_of",
     "read",
 ]
@@ -156,21 +154,6 @@ def _tagged(text: str) -> Iterator[str]:
             last = label
         yield f"- {words}" if label else line
 
-
-def convert_heuristic(text: str, form: str) -> tuple[list[Block], list[str]]:
-    """Blocks and warnings, as spec/charmemory §5.2 gives them."""
-    reading = read(text or "", form)
-    return reading.blocks, list(reading.warnings)
-
-
-def migrate(text: str | None) -> str | list[Block] | None:
-    """A memory file of an older form as blocks; a text that needs nothing comes back as it is (spec/charmemory §5.5).
-
-    Only ever offered: reading a file never rewrites it.
-    """
-    if not text or has_tag(text):
-        return text
-    return read(text, detect_format(text), label=UNKNOWN).blocks
 
 
 def numbers_of(reading: Reading) -> set[int]:

@@ -93,10 +93,6 @@ def compare(file: MemoryFile) -> int:
     return len(changed)
 
 
-def index_of(file: MemoryFile) -> Index:
-    """The index of the file's bullets as they are now."""
-    return _index_of(file, None)[0]
-
 
 def digest_of(one: str, other: str) -> str:
     """Names two wordings, whichever is the older."""

@@ -85,11 +85,6 @@ def counts_of(user: User, characters: Sequence[UUID] | None = None) -> dict[UUID
     return {character: ReviewCounts(**each) for character, each in found.items()}
 
 
-def totals(user: User) -> ReviewCounts:
-    """What waits in all queues of a person."""
-    each = counts_of(user).values()
-    return ReviewCounts(**{kind: sum(one.of(kind) for one in each) for kind in KINDS})
-
 
 def memories_to_check(user: User, character: Character, kind: str, page: str | None) -> Page[Memory]:
     """One page of the unverified memories, or of those whose source changed; oldest first."""

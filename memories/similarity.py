@@ -36,16 +36,12 @@ def normalise(text: str) -> str:
     return NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-def find_duplicate(text: str, known: Sequence[str]) -> Match | None:
-    """The best duplicate of `text` among `known`, or None. `known` holds texts as written.
+
+def find_duplicate_normalised(text: str, known: Sequence[str]) -> Match | None:
+    """The best duplicate of `text` among `known`, or None; all texts went through `normalise` already.
 
     Different numbers or a negation on one side only make two bullets different, however alike they look.
     """
-    return find_duplicate_normalised(normalise(text), [normalise(one) for one in known])
-
-
-def find_duplicate_normalised(text: str, known: Sequence[str]) -> Match | None:
-    """As `find_duplicate`, for texts that went through `normalise` already."""
     return next(iter(duplicates(text, known, most=1)), None)
 
 

@@ -44,7 +44,7 @@ def test_edit_keeps_the_source_and_takes_the_warning_away(alice: User, file: Mem
 def test_add_delete_and_reorder(alice: User, file: MemoryFile) -> None:
     first, second = file.blocks.all()
     editing.add_memory(alice, first, "Flux purred.", position=1)
-    editing.reorder_blocks(alice, file, [second.pk, first.pk])
+    editing.move_block(alice, second, 1)
     assert lines(file) == [
         ["Zed bought a boat."],
         ["[Flux, Alex — adoption]", "Flux purred.", "Alex adopted Flux."],
@@ -55,17 +55,15 @@ def test_add_delete_and_reorder(alice: User, file: MemoryFile) -> None:
     block = file.blocks.get(label="Written")
     assert (block.origin, len(block.date)) == ("written", 16)
     assert lines(file)[1] == ["[Flux — Written]", "I wrote this."]
-    editing.edit_block(alice, block, "Better label")
     editing.move_block(alice, block, 1)
-    assert [one.label for one in file.blocks.all()] == ["Better label", "one"]
+    assert [one.label for one in file.blocks.all()] == ["Written", "one"]
     editing.move_block(alice, block, -1)
-    assert [one.label for one in file.blocks.all()] == ["one", "Better label"]
+    assert [one.label for one in file.blocks.all()] == ["one", "Written"]
     editing.delete_memory(alice, block.memories.first())
     editing.move_memory(alice, block.memories.get(), first, 0)
     assert lines(file) == [["I wrote this.", "[Flux, Alex — adoption]", "Flux purred.", "Alex adopted Flux."]]
-    order = [memory.pk for memory in first.memories.all()]
-    editing.reorder(alice, first, [order[3], order[2], order[0]])
-    assert lines(file) == [["[Flux, Alex — adoption]", "Alex adopted Flux.", "Flux purred.", "I wrote this."]]
+    editing.move_memory(alice, first.memories.first(), first, 3)
+    assert lines(file) == [["[Flux, Alex — adoption]", "Flux purred.", "Alex adopted Flux.", "I wrote this."]]
 
 
 def test_a_page_that_is_out_of_date_overwrites_nothing(alice: User, file: MemoryFile) -> None:

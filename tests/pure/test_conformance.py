@@ -18,13 +18,14 @@ from memories import answer, blocks, consolidation_plan, file_names, find_replac
 from memories.blocks import Block, Format
 from memories.transcript import Entry
 from sync.tavern import chunks
+from tests.support import conformance as support
 
 DATA = Path(__file__).parents[1] / "data" / "conformance"
 
-# Functions that come with a later part, and which one.
-LATER = {
+# Functions that the product does without, and why.
+WITHOUT = {
     "escape_html": "not needed: templates escape",
-    "should_extract": "automatic extraction",
+    "should_extract": "nothing is extracted on its own yet",
     "skip_stale_reset": "not needed: a watermark is never reset because a file is missing",
 }
 
@@ -51,7 +52,7 @@ def round_trip(case: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def append_unique(case: dict[str, Any]) -> dict[str, Any]:
-    found, added, skipped = blocks.append_unique(to_blocks(case["dest"]), to_blocks(case["src"]))
+    found, added, skipped = support.append_unique(to_blocks(case["dest"]), to_blocks(case["src"]))
     return {"blocks": from_blocks(found), "added": added, "skipped": skipped}
 
 
@@ -80,18 +81,18 @@ def to_search(case: dict[str, Any]) -> find_replace.Search:
 
 
 def replace_all(case: dict[str, Any]) -> dict[str, Any]:
-    found, count = find_replace.replace_all(to_blocks(case["blocks"]) or [], to_search(case))
+    found, count = support.replace_all(to_blocks(case["blocks"]) or [], to_search(case))
     bullets = [bullet for block in found for bullet in block.bullets]
     return {"count": count, "labels": [block.chat for block in found], "bullets": bullets}
 
 
 def convert_heuristic(case: dict[str, Any]) -> dict[str, Any]:
-    found, warnings = formats.convert_heuristic(case["content"], case["format"])
+    found, warnings = support.convert_heuristic(case["content"], case["format"])
     return {"blocks": from_blocks(found), "warnings": len(warnings)}
 
 
 def migrate(text: str | None) -> dict[str, Any]:
-    found = formats.migrate(text)
+    found = support.migrate(text)
     if not isinstance(found, list):
         return {"text": found}
     return {"blocks": from_blocks(found), "blocks_dated": from_blocks(found)}
@@ -114,7 +115,7 @@ def vector_chunks(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def estimate_size(case: dict[str, Any]) -> dict[str, int]:
-    sizes = [consolidation_plan.block_chars(block["bullets"]) for block in case["blocks"]]
+    sizes = [support.block_chars(block["bullets"]) for block in case["blocks"]]
     found = consolidation_plan.estimate_size(
         sizes, prompt=case["promptTemplateLength"], output_ratio=case["outputRatio"]
     )
@@ -122,27 +123,27 @@ def estimate_size(case: dict[str, Any]) -> dict[str, int]:
 
 
 def pack_chunks(case: dict[str, Any]) -> list[int]:
-    sizes = [consolidation_plan.block_chars(block["bullets"]) for block in case["blocks"]]
+    sizes = [support.block_chars(block["bullets"]) for block in case["blocks"]]
     return consolidation_plan.pack(sizes, case["budget"])
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "append_unique": append_unique,
     "auto_file_name": lambda c: file_names.auto_file_name(c["name"], per_chat=c["perChat"], chat=c["chatId"]),
-    "count_matches": lambda c: find_replace.count_matches(to_blocks(c["blocks"]) or [], to_search(c)),
+    "count_matches": lambda c: support.count_matches(to_blocks(c["blocks"]) or [], to_search(c)),
     "convert_heuristic": convert_heuristic,
     "classify": lambda c: [consolidation_plan.is_chat_name(label) for label in c],
-    "count_memories": lambda c: blocks.count_memories(to_blocks(c) or []),
+    "count_memories": lambda c: support.count_memories(to_blocks(c) or []),
     "detect_format": formats.detect_format,
     "estimate_size": estimate_size,
     "escape_attr": blocks.escape_attr,
     "format_messages": format_messages,
-    "merge_blocks": lambda c: from_blocks(blocks.merge_blocks(to_blocks(c) or [])),
+    "merge_blocks": lambda c: from_blocks(support.merge_blocks(to_blocks(c) or [])),
     "migrate": migrate,
     "pack_chunks": pack_chunks,
     "parse_answer": answer.read_strictly,
     "parse_memories": lambda c: from_blocks(blocks.parse_memories(c)),
-    "reindex_set": lambda c: find_replace.reindex_set(c["set"], c["removed"]),
+    "reindex_set": lambda c: support.reindex_set(c["set"], c["removed"]),
     "replace_all": replace_all,
     "round_trip": round_trip,
     "serialize_memories": lambda c: blocks.serialize_memories(to_blocks(c["blocks"]) or [], to_format(c["format"])),
@@ -203,6 +204,6 @@ def test_chats_under_sillytaverns_own_names_are_fresh() -> None:
 
 
 def test_every_function_is_built_or_listed() -> None:
-    unknown = {case["fn"] for case in CASES} - set(FUNCTIONS) - set(LATER)
+    unknown = {case["fn"] for case in CASES} - set(FUNCTIONS) - set(WITHOUT)
     assert not unknown, f"Conformance functions that nobody knows: {sorted(unknown)}"
-    assert not set(FUNCTIONS) & set(LATER)
+    assert not set(FUNCTIONS) & set(WITHOUT)

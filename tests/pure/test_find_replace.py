@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memories.blocks import Block, clean_bullet
+from memories.blocks import clean_bullet
 from memories.find_replace import (
     MAX_FIND,
     Options,
     Refused,
     Search,
-    count_matches,
     marked,
     pieces_of,
-    replace_all,
     replaced,
 )
 
@@ -134,8 +132,7 @@ def test_no_search_fails_in_another_way_and_pieces_are_the_texts(options: Option
 )
 def test_a_plain_replacement_does_what_python_does(bullets: list[str], put: str) -> None:
     options = Options("a", put, is_case_sensitive=True)
-    block = Block("label", "", tuple(bullets))
-    found, count = replace_all([block], Search(options))
-    assert count == sum(text.count("a") for text in ("label", *bullets)) == count_matches([block], Search(options))
-    wanted = [text if "a" not in text else text.replace("a", put).strip() for text in bullets]
-    assert [text for one in found for text in one.bullets] == [text for text in wanted if text]
+    found = [Search(options).places(text) for text in bullets]
+    assert [len(places) for places in found] == [text.count("a") for text in bullets]
+    done = [replaced(text, places) for text, places in zip(bullets, found, strict=True)]
+    assert done == [text.replace("a", put) for text in bullets]

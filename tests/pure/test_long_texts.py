@@ -19,7 +19,7 @@ PIECES = [" ", "\t", "< ", "<memory ", "[", "[a — ", "[a](", '[a](b "', "![", 
 
 
 @pytest.mark.parametrize("piece", PIECES)
-@pytest.mark.parametrize("read", [clean_bullet, parse, sniff_format, formats.detect, formats.migrate, plain_text])
+@pytest.mark.parametrize("read", [clean_bullet, parse, sniff_format, formats.detect, plain_text])
 def test_a_long_text_of_anything_is_read(read: Callable[[str], object], piece: str) -> None:
     assert read(piece * (LENGTH // len(piece))) is not None
     assert read("<" + " " * LENGTH + "x") is not None

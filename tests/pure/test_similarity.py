@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.similarity import find_duplicate, normalise
+from memories.similarity import Match, find_duplicate_normalised, normalise
 
 KNOWN = ["Alex adopted Flux from the shelter in May.", "Flux was vaccinated against rabies.", "弗勒斯在五月被收养。"]
+
+
+def find_duplicate(text: str, known: list[str]) -> Match | None:
+    return find_duplicate_normalised(normalise(text), [normalise(one) for one in known])
 
 
 def test_the_same_words_in_another_dress_are_exact() -> None:
