@@ -67,7 +67,7 @@ def test_no_script_reads_our_cookies(db: None, client: Client) -> None:
     }
 
 
-@pytest.mark.parametrize("encoding", ["utf-7", "unicode_escape", "rot13"])
+@pytest.mark.parametrize("encoding", ["utf-7", "unicode_escape", "latin-1"])
 def test_words_in_another_encoding_are_not_read(alice: User, alice_client: Client, encoding: str) -> None:
     """Some encodings say characters that no database holds."""
     world = make_world(alice)
