@@ -19,6 +19,7 @@ from memories.drafts import DraftView
 from memories.memory_filters import Filters, people_of, topic_parts
 from memories.memory_list import Part, pages_of
 from memories.models import Draft, MemoryBlock, Proposal
+from memories.plain_text import first_words
 
 BULLETS_A_PAGE = 60  # half of what the page for reading has: each bullet brings its controls
 ORIGINS = dict(MemoryBlock.Origin.choices)
@@ -41,17 +42,11 @@ class DraftBullet:
 
     @property
     def choose_label(self) -> str:
-        return _("Choose “%(text)s”") % {"text": self._start}
+        return _("Choose “%(text)s”") % {"text": first_words(self.memory.text)}
 
     @property
     def actions_label(self) -> str:
-        return _("Actions for “%(text)s”; arrow keys move it") % {"text": self._start}
-
-    @cached_property
-    def _start(self) -> str:
-        """The first six words."""
-        words = self.memory.text.split(maxsplit=6)
-        return " ".join(words[:6]) + (" …" if len(words) > 6 else "")
+        return _("Actions for “%(text)s”; arrow keys move it") % {"text": first_words(self.memory.text)}
 
 
 @dataclass

@@ -29,3 +29,9 @@ def bullets_of(text: str) -> list[str]:
     """The lines of a text as bullets, without the dash in front and without empty ones."""
     lines = (MARK.sub("", line.strip()).strip() for line in text.splitlines())
     return [line for line in lines if line and line not in "-*•"]
+
+
+def first_words(text: str, count: int = 6) -> str:
+    """How a text begins, as its handle is named: "She keeps the lantern in the …"."""
+    words = text.split(maxsplit=count)
+    return " ".join(words[:count]) + (" …" if len(words) > count else "")

@@ -249,6 +249,14 @@ class Migration(migrations.Migration):
             model_name="memory",
             index=models.Index(fields=["block", "is_topic"], name="memory_by_block_and_topic"),
         ),
+        migrations.AddIndex(
+            model_name="memory",
+            index=models.Index(
+                condition=models.Q(("is_unverified", True), ("is_source_changed", True), _connector="OR"),
+                fields=["block"],
+                name="memory_to_review",
+            ),
+        ),
         migrations.AddField(
             model_name="ancestor",
             name="call",

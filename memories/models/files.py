@@ -117,8 +117,16 @@ class Memory(ScopedModel):
 
     class Meta:
         ordering = ("order", "created_at")
-        # Lists count the bullets of each block without their topic tags; the index alone answers that.
-        indexes = (models.Index(fields=["block", "is_topic"], name="memory_by_block_and_topic"),)
+        indexes = (
+            # Lists count the bullets of each block without their topic tags; the index alone answers that.
+            models.Index(fields=["block", "is_topic"], name="memory_by_block_and_topic"),
+            # Few bullets wait for a review, and every page counts them.
+            models.Index(
+                fields=["block"],
+                condition=models.Q(is_unverified=True) | models.Q(is_source_changed=True),
+                name="memory_to_review",
+            ),
+        )
 
     def __str__(self) -> str:
         return self.text[:80]

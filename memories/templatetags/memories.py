@@ -17,6 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from memories.plain_text import first_words
 from memories.word_diff import Piece
 from sync.models import Character
 
@@ -137,6 +138,12 @@ def url_if(name: str, *args: Any) -> str:
         return reverse(name, args=args)
     except NoReverseMatch:
         return ""
+
+
+@register.filter
+def actions_label(text: str) -> str:
+    """What the handle of a memory is called: its first words."""
+    return _("Actions for “%(text)s”") % {"text": first_words(text)}
 
 
 @register.simple_tag
