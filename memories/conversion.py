@@ -127,7 +127,7 @@ def start_reformat(
     """Bring memories of the file into blocks by topic; what is locked stays out. ValueError when nothing is left."""
     items = items_of(user, file, block_ids)
     if not items:
-        raise ValueError(_("Choose at least one block that is not locked; there is nothing to tidy up yet."))
+        raise ValueError(_("Choose at least one block that is not locked; there is nothing to sort yet."))
     params = {"format": "", "sources": [vars(one) for one in items], "blocks": list({one.block: 0 for one in items})}
     proposal = Proposal(
         owner=user,
@@ -276,7 +276,7 @@ def _without(loose: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
 def _move(proposal: Proposal, draft: Draft, file: MemoryFile) -> Draft:
     """The same new blocks in a draft of another file."""
     if proposal.kind != Proposal.Kind.CONVERSION:
-        raise ValueError(_("Memories are tidied up in their own file."))
+        raise ValueError(_("Memories are sorted into topics in their own file."))
     moved = drafts.start(proposal.owner, file, kind=draft.kind, title=draft.title)
     with drafts.step(moved, _("Import")) as editor:
         for block in new_blocks(draft):

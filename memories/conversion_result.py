@@ -73,7 +73,7 @@ def write(proposal: Proposal, findings: Findings, lines: Sequence[str]) -> dict[
     kind = Draft.Kind.CONVERSION if is_import else Draft.Kind.REFORMAT
     draft = drafts.start(proposal.owner, proposal.file, kind=kind, title=_title(proposal))
     builder = _Builder(proposal, lines, _known(proposal.file) if is_import else {})
-    with drafts.step(draft, _("Import") if is_import else _("Tidying up")) as editor:
+    with drafts.step(draft, _("Import") if is_import else _("Sort into topics")) as editor:
         for block in findings.blocks:
             builder.add(editor, block)
         editor.delete_memories(findings.gone)
@@ -168,7 +168,7 @@ def _drop_lone_topics(editor: DraftEditor, file: MemoryFile, gone: Sequence[str]
 def _title(proposal: Proposal) -> str:
     if proposal.kind == Proposal.Kind.CONVERSION:
         return _("Imported %(name)s") % {"name": proposal.source_name}
-    return _("Tidied up by topic")
+    return _("Sorted into topics")
 
 
 def _report(proposal: Proposal, findings: Findings, builder: _Builder) -> dict[str, Any]:
@@ -218,4 +218,3 @@ def _result(findings: Findings, memories: int, left: int) -> str:
         return said
     more = ngettext("%(n)d line is left over.", "%(n)d lines are left over.", left)
     return f"{said} {more % {'n': left}}"
-

@@ -19,7 +19,7 @@ from memories import drafts
 from memories.consolidation_parts import FAILED, WAITING
 from memories.consolidation_run import KIND as CONSOLIDATE
 from memories.consolidation_run import set_state
-from memories.models import Proposal
+from memories.models import Draft, Proposal
 
 CONVERT = "convert"
 UNDER_WAY = (Proposal.State.PLANNED, Proposal.State.RUNNING)
@@ -28,7 +28,7 @@ OVER = (Proposal.State.APPLIED, Proposal.State.DISCARDED)
 WORK = {
     Proposal.Kind.CONSOLIDATION: (CONSOLIDATE, gettext_noop("Consolidate %(name)s")),
     Proposal.Kind.CONVERSION: (CONVERT, gettext_noop("Import %(name)s")),
-    Proposal.Kind.REFORMAT: (CONVERT, gettext_noop("Tidy up %(name)s")),
+    Proposal.Kind.REFORMAT: (CONVERT, gettext_noop("Sort %(name)s into topics")),
 }
 
 
@@ -88,6 +88,16 @@ def discard(proposal: Proposal) -> None:
         proposal.state = Proposal.State.DISCARDED
         if proposal.draft is not None:
             drafts.leave(proposal.draft)
+
+
+def bring_back(proposal: Proposal) -> None:
+    """Take up a result again that was discarded, as it was left. ValueError when there is no such result."""
+    draft = proposal.draft
+    if proposal.state != Proposal.State.DISCARDED or draft is None or draft.state != Draft.State.LEFT:
+        raise ValueError(_("There is no discarded result to bring back."))
+    drafts.resume(draft)
+    rows(proposal).filter(state=Proposal.State.DISCARDED).update(state=Proposal.State.READY)
+    proposal.state = Proposal.State.READY
 
 
 def rows(proposal: Proposal) -> QuerySet[Proposal]:

@@ -14,4 +14,5 @@ urlpatterns = [
     path(f"{PROPOSAL}stop/", views.stop, name="proposal_stop"),
     path(f"{PROPOSAL}go-on/", views.go_on, name="proposal_go_on"),
     path(f"{PROPOSAL}discard/", views.discard, name="proposal_discard"),
+    path(f"{PROPOSAL}bring-back/", views.bring_back, name="proposal_bring_back"),
 ]

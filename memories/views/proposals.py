@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -15,7 +16,7 @@ from memories import proposals
 from memories.models import Proposal
 from memories.views import consolidation, conversion_check
 from memories.views.proposal_run import run_context
-from memories.views.saying import explained
+from memories.views.saying import explained, say
 
 
 @require_safe
@@ -59,5 +60,16 @@ def discard(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Put the result aside; memories and source stay as they are."""
     proposal = owned(Proposal, request, pk=proposal_id)
     proposals.discard(proposal)
-    messages.info(request, _("Discarded. The memories are as they were."))
+    is_whole = proposal.state == Proposal.State.DISCARDED and proposal.draft is not None
+    undo = reverse("memories:proposal_bring_back", args=[proposal.pk]) if is_whole else ""
+    say(request, _("Discarded. The memories are as they were."), undo)
     return redirect("memories:character", proposal.file.character_id)
+
+
+@require_POST
+def bring_back(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
+    """Take a discarded result up again, with everything that was changed in it."""
+    proposal = owned(Proposal, request, pk=proposal_id)
+    with explained(request):
+        proposals.bring_back(proposal)
+    return redirect("memories:proposal", proposal.pk)

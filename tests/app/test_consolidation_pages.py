@@ -340,3 +340,18 @@ def test_discarded_results_change_nothing(alice_client: Client, file: MemoryFile
     alice_client.post(f"/proposals/{proposal.pk}/discard/")
     assert render(file) == before
     assert "discarded" in words(seen(alice_client, proposal)).lower()
+
+
+def test_a_discarded_result_comes_back_as_it_was_edited(alice_client: Client, file: MemoryFile, fake: Merger) -> None:
+    fill(file, 2)
+    proposal = started(alice_client, file)
+    row = seen(alice_client, proposal).select_one("li.bullet[data-memory]")
+    with drafts.step(proposal.draft, "Wording") as editor:
+        editor.set_text(row["data-memory"], "Said in words of her own.")
+    page = soup(alice_client.post(f"/proposals/{proposal.pk}/discard/", follow=True))
+    undo = page.select_one("#toasts form")["action"]
+    alice_client.post(undo)
+    proposal.refresh_from_db()
+    assert proposal.state == "ready"
+    assert "Said in words of her own." in words(seen(alice_client, proposal))
+    assert "no discarded result" in words(soup(alice_client.post(undo, follow=True)).select_one("#toasts"))
