@@ -29,6 +29,7 @@ from memories.consolidation_parts import DONE, FAILED, SPLIT, WAITING, Tree, ans
 from memories.consolidation_plan import Item, Measure, halves, pieces
 from memories.consolidation_prompt import Room, Strategy, build, material, refs_of, room_for
 from memories.extraction_call import TooLong
+from memories.extraction_plan import seed_of
 from memories.grouping import alike_in_order
 from memories.models import Proposal, ProposalPart
 from providers.models import Call, Connection
@@ -175,7 +176,10 @@ def _do(work: Work, part: ProposalPart) -> None:
     _say_what(work, part, items)
     refs = refs_of(items)
     prompt = build(
-        character=work.proposal.file.character.name, strategy=work.strategy, items=items, seed=str(work.run.job.pk)
+        character=work.proposal.file.character.name,
+        strategy=work.strategy,
+        items=items,
+        seed=seed_of(work.run.owner, work.proposal.file, items[0].id, items[-1].id),
     )
     try:
         read = ask(

@@ -16,6 +16,7 @@ from accounts.models import User
 from jobs.models import Job
 from memories import queries
 from memories.extraction_prompt import Budget, Measure, Prompt, budget, build, text_for
+from memories.models import MemoryFile
 from memories.own_prompts import text_in_force
 from memories.prompts import PromptText, grammar
 from memories.transcript import Chunk, Entry, next_chunk
@@ -107,7 +108,7 @@ def question_of(plan: Plan, chat: Chat, chunk: Chunk, known: Sequence[str]) -> Q
     return Question(prompt, plan.connection, plan.answer_tokens, f"chat:{chat.pk}")
 
 
-def seed_of(user: User, chat: Chat, first: int, last: int) -> str:
-    """Makes the marker lines of a prompt: the same whenever these messages are read, and unknown to whoever wrote
-    them, because it rests on the installation's secret."""
-    return salted_hmac("marker of a prompt", f"{user.pk}/{chat.pk}/{first}/{last}").hexdigest()
+def seed_of(user: User, source: Chat | MemoryFile, first: object, last: object) -> str:
+    """Makes the marker lines of a prompt: the same whenever these messages or memories are read, and unknown to whoever
+    wrote them, because it rests on the installation's secret."""
+    return salted_hmac("marker of a prompt", f"{user.pk}/{source.pk}/{first}/{last}").hexdigest()

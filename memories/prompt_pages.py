@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from accounts.models import User
-from memories import own_prompts, prompt_check, prompt_words
+from memories import own_prompts, prompt_check, prompt_words, prompts
 from memories.models import PromptOverride
-from memories.own_prompts import FIRST_OF_CUSTOM, PromptInForce, default_of, text_in_force
+from memories.own_prompts import PromptInForce, default_of, text_in_force
 from memories.prompt_check import Problem, braced
 from memories.prompt_merge import Merge, merge
-from memories.prompts import PromptText
+from memories.prompts import BALANCED, PromptText
 from memories.word_diff import Piece, Row, line_rows, word_diff
 from sync.models import Character
 
-CAN_TRY = ("extraction", "extraction_small")
+CAN_TRY = ("extraction", "extraction_small", *(name for name in prompts.VERSIONS if name.startswith("consolidation_")))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class PromptPage:
 
     @property
     def can_try(self) -> bool:
-        return self.name in CAN_TRY
+        return self.name in CAN_TRY or self.is_custom
 
     @property
     def what_for(self) -> str:
@@ -104,7 +104,7 @@ class PromptPage:
 
 def reference_of(name: str) -> str:
     """The shipped text; that of the balanced strategy for a person's own."""
-    default = default_of(name) or default_of(FIRST_OF_CUSTOM)
+    default = default_of(name) or default_of(BALANCED)
     return default.text if default else ""
 
 
@@ -115,7 +115,7 @@ def groups(user: User) -> list[Group]:
     found = []
     for label, names in prompt_words.GROUPS:
         entries = [_entry(name, "", rows) for name in names if default_of(name)]
-        if "consolidation_balanced" in names:
+        if BALANCED in names:
             entries += [_entry(one.name, one.title, rows) for one in custom]
         found.append(Group(str(label), entries))
     return [group for group in found if group.entries]

@@ -1,7 +1,8 @@
 """Try a prompt on a stretch of a chat: what would be sent, and, as a job, what the model answers. Nothing is saved.
 
-Everything comes from memories/extraction_plan.py, as in an extraction. The answer waits in the result of the newest try
-of a person, because a page must be able to show it; it is dropped when the next one starts, or with `forget`.
+Everything comes from memories/extraction_plan.py, as in an extraction; the rules of a consolidation are tried by
+memories/try_merge.py. The answer waits in the result of the newest try of a person, because a page must be able to show
+it; it is dropped when the next one starts, or with `forget`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
-from memories import extraction_plan
+from memories import extraction_plan, try_merge
 from memories.blocks import is_topic
 from memories.extraction_call import Read, TooLong, ask_once
 from memories.extraction_judge import Fact, Findings, judge
@@ -34,34 +35,12 @@ from memories.price import ANSWER_TOKENS, MILLION
 from memories.prompts import PromptText
 from memories.queries import WINDOW
 from memories.transcript import Chunk, Entry
+from memories.try_merge import MergePreview
+from memories.try_parts import NOT_SAVED, Section, Trial, sections
 from providers.models import Connection
 from sync.models import Character, Chat
 
 KIND = "try_prompt"
-SECTIONS = {"charCard": "card", "existingMemories": "memories", "recentMessages": "messages"}
-NOT_SAVED = "not saved"  # the version of a text that is tried before it is kept
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What to try: a prompt (its saved text, or `text`) on the messages `first` to `last` of a chat."""
-
-    name: str
-    character: Character
-    chat: Chat
-    first: int
-    last: int
-    connection: Connection
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Section:
-    """A stretch of the text: `kind` is words, card, memories or messages; `tokens` as the model's server counts."""
-
-    kind: str
-    text: str
-    tokens: int
 
 
 @dataclass(frozen=True)
@@ -74,6 +53,14 @@ class Preview:
     known: list[Fact]
     system: Section
     sections: list[Section]
+
+    @property
+    def count(self) -> int:
+        return len(self.chunk.lines)
+
+    @property
+    def version(self) -> str:
+        return self.question.prompt.version
 
     @property
     def tokens(self) -> int:
@@ -97,8 +84,17 @@ class Preview:
         return sum(line.startswith("- ") for line in text.split("\n")) if self.known else 0
 
 
-def prepare(user: User, trial: Trial) -> Preview:
+def prepare(user: User, trial: Trial) -> Preview | MergePreview:
     """What would be sent. ValueError with a finished sentence when the stretch holds nothing to read."""
+    return try_merge.prepare(user, trial) if is_merge(trial.name) else _prepare(user, trial)
+
+
+def is_merge(name: str) -> bool:
+    """Whether this prompt puts memories together; the others read messages."""
+    return name.startswith("consolidation")
+
+
+def _prepare(user: User, trial: Trial) -> Preview:
     given = PromptText("yours", NOT_SAVED, trial.text) if trial.text else None
     template = given or text_in_force(user, trial.name, trial.character).template
     plan = extraction_plan.plan(user, trial.character, trial.connection, template=template)
@@ -109,7 +105,7 @@ def prepare(user: User, trial: Trial) -> Preview:
     question = extraction_plan.question_of(plan, trial.chat, chunk, [text for _id, text in known])
     prompt = question.prompt
     system = Section("words", prompt.system, plan.size(prompt.system))
-    return Preview(plan, question, chunk, known, system, _sections(plan, prompt.parts))
+    return Preview(plan, question, chunk, known, system, sections(prompt.parts, plan.size))
 
 
 def _entries(trial: Trial) -> list[Entry]:
@@ -121,18 +117,6 @@ def _entries(trial: Trial) -> list[Entry]:
 def _known(user: User, character: Character) -> list[Fact]:
     file = MemoryFile.objects.for_user(user).filter(character=character, chat=None).first()
     return facts_of(file) if file is not None else []
-
-
-def _sections(plan: Plan, parts: tuple[tuple[str, str], ...]) -> list[Section]:
-    """Neighbours of one kind together: a name inside a sentence is no section of its own."""
-    joined: list[tuple[str, str]] = []
-    for name, words in parts:
-        kind = SECTIONS.get(name, "words")
-        if joined and joined[-1][0] == kind:
-            joined[-1] = (kind, joined[-1][1] + words)
-        else:
-            joined.append((kind, words))
-    return [Section(kind, words, plan.size(words)) for kind, words in joined]
 
 
 def start(user: User, trial: Trial) -> Job:
@@ -188,7 +172,9 @@ def run(run: JobRun) -> Outcome:
     """One call."""
     trial = _trial(run)
     try:
-        preview = prepare(run.owner, trial)
+        if is_merge(trial.name):
+            return try_merge.run(run, trial)
+        preview = _prepare(run.owner, trial)
         read = ask_once(run, preview.question, preview.question.answer_tokens)
     except ValueError as error:
         raise JobFailed(str(error), error_type="changed", retry=False) from error

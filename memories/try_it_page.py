@@ -14,7 +14,9 @@ from jobs.models import Job
 from memories import try_it
 from memories.memory_list import is_uuid
 from memories.queries import extraction_settings
-from memories.try_it import Preview, Trial, read_range
+from memories.try_it import Preview, read_range
+from memories.try_merge import MergePreview
+from memories.try_parts import Trial
 from providers.models import Connection
 from providers.queries import connections, default_connection
 from sync.models import Character, Chat
@@ -66,7 +68,7 @@ def choose(user: User, name: str, given: Mapping[str, Any]) -> Choice:
     places = list(connections(user))
     connection = _picked(places, given.get("connection")) or default_connection(user)
     messages = str(given.get("messages") or "").strip() if same_chat else ""
-    messages = messages or (_last_messages(user, chat) if chat else "")
+    messages = messages or (_usual_messages(user, chat, name) if chat else "")
     text = str(given.get("text") or "").replace("\r\n", "\n").strip()
     parts = (characters, chats, places, character, chat, connection, messages, text)
     trial, error = _trial(user, name, character, chat, connection, messages, text)
@@ -108,17 +110,18 @@ def _chats(user: User, character: Character) -> list[Chat]:
     return list(rows.order_by("-last_at", "name")[:MOST_CHATS])
 
 
-def _last_messages(user: User, chat: Chat) -> str:
-    """As many as one call reads, from the end."""
-    count = extraction_settings(user).messages_per_call
+def _usual_messages(user: User, chat: Chat, name: str) -> str:
+    """As many as one call reads, from the end; for rules that put memories together, all."""
     last = chat.messages.order_by("-index").values_list("index", flat=True).first()
+    count = (last or 0) + 1 if try_it.is_merge(name) else extraction_settings(user).messages_per_call
     return f"{max(0, (last or 0) - count + 1)}–{last or 0}"
 
 
-def slices(preview: Preview) -> list[Slice]:
+def slices(preview: Preview | MergePreview) -> list[Slice]:
     """The bar: system and words, card, memories, messages in the order in which they are sent."""
     parts = [preview.system, *preview.sections]
     whole = sum(part.tokens for part in parts) or 1
+    opened = "memories" if isinstance(preview, MergePreview) else "messages"
     found: list[Slice] = []
     used = 0
     for number, part in enumerate(parts):
@@ -133,14 +136,14 @@ def slices(preview: Preview) -> list[Slice]:
                 part.tokens,
                 f"{x:.2f}",
                 f"{max(0.1, width - GAP):.2f}",
-                part.kind == "messages",
+                part.kind == opened,
             )
         )
         used += part.tokens
     return found
 
 
-def bar_label(preview: Preview) -> str:
+def bar_label(preview: Preview | MergePreview) -> str:
     """The bar in words."""
     sums = dict.fromkeys(FILLS, 0)
     for part in (preview.system, *preview.sections):
@@ -148,7 +151,9 @@ def bar_label(preview: Preview) -> str:
     return _("Words of the prompt %(words)d, card %(card)d, memories %(memories)d, messages %(messages)d tokens") % sums
 
 
-def _label(kind: str, preview: Preview) -> str:
+def _label(kind: str, preview: Preview | MergePreview) -> str:
+    if isinstance(preview, MergePreview):
+        return _merge_label(kind, preview)
     if kind == "messages":
         count = len(preview.chunk.lines)
         return ngettext("%(n)d message", "%(n)d messages", count) % {"n": count}
@@ -156,6 +161,12 @@ def _label(kind: str, preview: Preview) -> str:
         numbers = {"n": preview.known_sent, "all": len(preview.known)}
         return _("%(n)d of %(all)d memories") % numbers
     return _("Card") if kind == "card" else _("Words of the prompt")
+
+
+def _merge_label(kind: str, preview: MergePreview) -> str:
+    if kind != "memories":
+        return _("Words of the prompt")
+    return ngettext("%(n)d memory", "%(n)d memories", preview.count) % {"n": preview.count}
 
 
 def left_over(preview: Preview, trial: Trial) -> int:

@@ -11,7 +11,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import PersonRequest
 from memories import extraction_plan, prompt_pages, prompt_words, try_it, try_it_page
+from memories.try_it import Preview
 from memories.try_it_page import Choice
+from memories.try_parts import Trial
 from memories.views.polled import polled
 from memories.views.prompts import page_of
 
@@ -46,15 +48,22 @@ def _preview(request: PersonRequest, choice: Choice) -> dict[str, Any]:
     except ValueError as error:
         return context | {"error": str(error)}
     found = prompt_pages.problems(choice.trial.name, choice.text) if choice.text else []
-    usual = extraction_plan.prompt_name(choice.trial.connection)
+    context |= _reads_messages(choice.trial, preview) if isinstance(preview, Preview) else {"is_merge": True}
     return context | {
         "preview": preview,
-        "version": prompt_words.version_words(preview.question.prompt.version),
+        "version": prompt_words.version_words(preview.version),
         "slices": try_it_page.slices(preview),
         "bar_label": try_it_page.bar_label(preview),
-        "left_over": try_it_page.left_over(preview, choice.trial),
         "problems": [prompt_words.say(one) for one in found if one.is_error],
-        "other": "" if usual == choice.trial.name else prompt_words.long_name(usual),
+    }
+
+
+def _reads_messages(trial: Trial, preview: Preview) -> dict[str, Any]:
+    """What only an extraction has: messages for a further call, and another prompt for small models."""
+    usual = extraction_plan.prompt_name(trial.connection)
+    return {
+        "left_over": try_it_page.left_over(preview, trial),
+        "other": "" if usual == trial.name else prompt_words.long_name(usual),
     }
 
 
