@@ -23,17 +23,15 @@ from memories.consolidation_reads import compare, estimate, items_of, stack, und
 from memories.models import MemoryFile, Proposal, Revision
 from memories.own_prompts import NoSuchPrompt, text_in_force
 from memories.prompt_words import SHORT
+from memories.prompts import BALANCED
 from memories.proposals import enqueue_work, page_of
 from memories.proposals import rows as rows_of
 from providers.models import Connection
 from providers.queries import default_connection
 
-STRATEGIES = ("consolidation_conservative", "consolidation_balanced", "consolidation_aggressive")
-USUAL = "consolidation_balanced"
 FEWEST = 2  # memories that can be put together
 
 __all__ = [
-    "STRATEGIES",
     "apply",
     "compare",
     "estimate",
@@ -51,14 +49,14 @@ def start_consolidation(
     file: MemoryFile,
     *,
     block_ids: Iterable[object],
-    strategy: str = USUAL,
+    strategy: str = BALANCED,
     connection: Connection | None = None,
     previous: Proposal | None = None,
 ) -> Proposal:
     """Queue the consolidation of these blocks; locked blocks and bullets among them stay out.
 
-    `strategy` is a prompt's name (one of STRATEGIES, or "consolidation:<id>" of one's own). `previous` is the run that
-    this one is laid upon. ValueError with a finished sentence when there is nothing to do or nobody to do it.
+    `strategy` is a prompt's name: one of prompts.STRATEGIES, or "consolidation:<id>" of one's own. `previous` is the
+    run that this one is laid upon. ValueError with a finished sentence when there is nothing to do or nobody to do it.
     """
     connection = connection or default_connection(user)
     if connection is None:
@@ -134,7 +132,8 @@ def apply(user: User, proposal: Proposal, *, lose: bool = False) -> Revision:
         revision = drafts.save(draft, reason=reason)
         if revision is None:
             raise ValueError(_("There is nothing to apply: the result leaves the memories as they are."))
-        rows_of(proposal).filter(state=Proposal.State.READY).update(state=Proposal.State.APPLIED)
+        rows = Proposal.objects.for_user(user).filter(pk=proposal.pk, state=Proposal.State.READY)
+        rows.update(state=Proposal.State.APPLIED)
     proposal.state = Proposal.State.APPLIED
     for other in stack(proposal):
         if other.pk != proposal.pk:

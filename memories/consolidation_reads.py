@@ -19,6 +19,7 @@ from memories.file_state import ORDER
 from memories.grouping import Group, suggest
 from memories.models import MemoryBlock, MemoryFile, Proposal
 from memories.own_prompts import NoSuchPrompt, text_in_force
+from memories.prompts import BALANCED
 from providers.models import Connection
 from providers.tokens import estimate_tokens
 
@@ -119,7 +120,7 @@ def estimate(
         return size(material(list(some)))
 
     sizes = [tokens(piece) for piece in pieces(items, room.material, tokens)]
-    ratio = OUTPUT.get(strategy, OUTPUT["consolidation_balanced"])
+    ratio = OUTPUT.get(strategy, OUTPUT[BALANCED])
     first = estimate_size(sizes, prompt=room.fixed * len(sizes), output_ratio=ratio)
     again = -(-first.answer // room.material) if len(sizes) > 1 else 0
     second = estimate_size([first.answer] if again else [], prompt=room.fixed * again, output_ratio=ratio)

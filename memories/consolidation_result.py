@@ -153,7 +153,7 @@ def _add(
     chat = next(iter(chats)) if len(chats) == 1 else None
     bullets = [_new(result, item, held[item.id], words, with_evidence=chat is not None) for item in block]
     made = editor.add_block(
-        _label(block[0], result.proposal),
+        _label(block[0]),
         [*_topic(result, block[0], rows), *bullets],
         date=merge(result.tree.sources[one].date for one in sources),
         origin=MemoryBlock.Origin.CONSOLIDATED,
@@ -183,13 +183,13 @@ def _new(result: Result, item: Item, sources: Sequence[str], words: SourceWords,
 
 def _topic(result: Result, first: Item, rows: Sequence[Memory]) -> list[NewMemory]:
     """The block's topic tag: the model's, else made of the character's name and the label."""
-    label = _label(first, result.proposal)
+    label = _label(first)
     inside = f"{result.proposal.file.character.name} — {label}".translate(NO_BRACKETS)
     blocks = {row.block_id for row in rows}
     return [NewMemory(first.topic or f"[{inside}]", parents=[pk for one in blocks for pk in result.tags.get(one, ())])]
 
 
-def _label(first: Item, proposal: Proposal) -> str:
+def _label(first: Item) -> str:
     return first.label or first.topic.strip("[]").partition("—")[2].strip() or _("Consolidated")
 
 

@@ -10,10 +10,9 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories import own_prompts
 from memories.memory_list import is_uuid
+from memories.prompts import BALANCED
 from providers.models import Connection
 from providers.queries import connections, default_connection
-
-BALANCED = "consolidation_balanced"
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ def write(proposal: Proposal, tree: Tree, size: Measure) -> dict[str, Any]:
     if proposal.kind == Proposal.Kind.REFORMAT:
         return conversion_result.write(proposal, _reformatted(proposal, tree), [])
     lines = formats.lines_of(conversion_source.text_of(proposal), proposal.params["format"])
-    return conversion_result.write(proposal, _converted(proposal, tree, lines), lines)
+    return conversion_result.write(proposal, _converted(proposal, tree), lines)
 
 
-def _converted(proposal: Proposal, tree: Tree, lines: Sequence[str]) -> Findings:
+def _converted(proposal: Proposal, tree: Tree) -> Findings:
     found = tree.check("conversion")
     numbers: dict[str, list[int]] = proposal.params["lines"]
-    missing = _missing(tree, found)
+    missing = _missing(found)
     left = [(numbers[one][0], tree.sources[one].text, why) for one, why in missing if numbers[one]]
     left += [(one["line"], one["text"], one["why"]) for one in proposal.params["left"]]
     params = proposal.params
@@ -71,7 +71,7 @@ def _block(
     return NewBlock(label, first.date, bullets, facts={"call": call})
 
 
-def _missing(tree: Tree, found: Conservation) -> list[tuple[str, str]]:
+def _missing(found: Conservation) -> list[tuple[str, str]]:
     """Sources that no new memory holds, each with why; a reason that the model gave is quoted."""
     return [
         (one, fate.reason if fate.fate == "dropped" and fate.reason else "missing")
@@ -86,7 +86,7 @@ def _reformatted(proposal: Proposal, tree: Tree) -> Findings:
     known = {str(row.pk): row for row in rows.select_related("block__chat")}
     same = {one for one, row in known.items() if row.text == tree.sources[one].text}
     untouched = set(tree.untouched())
-    lost = dict(_missing(tree, found))
+    lost = dict(_missing(found))
     # What the new blocks do not hold, or what was changed meanwhile, stays where it is.
     gone = [one for one in tree.sources if one in same and one not in untouched and one not in lost]
     held = dict(zip((item.id for item in tree.made(tree.height)), found.sources, strict=True))

@@ -25,7 +25,6 @@ from providers.queries import default_connection
 from sync.models import Character, Chat, FileConflict, FileIssue, Tavern
 
 NEWS_CHARACTERS = 4
-NEEDS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def home(user: User) -> Home:
     all_tiles = tiles(user)
     waits = sorted((tile for tile in all_tiles if tile.unread.messages), key=lambda tile: -tile.unread.messages)
     for tile in waits[:5]:
-        tile.price = price_of(user, tile.unread) if tile in waits[:5] else None
+        tile.price = price_of(user, tile.unread)
     unread = total_unread(tile.unread for tile in waits)
     jobs = list(Job.objects.for_user(user).filter(parent=None, state__in=Job.ACTIVE).order_by("created_at")[:50])
     running = [job for job in jobs if job.state == Job.State.RUNNING]

@@ -109,7 +109,7 @@ def erase(user: User, chat: Chat, *, with_memories: bool = False) -> None:
         if with_memories:
             _delete_memories(user, chat)
         eraser = Eraser(str(chat.pk), identities)
-        _erase_rows(user, chat, eraser)
+        _erase_rows(user, eraser)
         _erase_states(user, eraser)
         _erase_work(user, eraser)
         try_it.forget(user, chat)
@@ -128,7 +128,7 @@ def _delete_memories(user: User, chat: Chat) -> None:
                 editor.delete_block(block.pk)
 
 
-def _erase_rows(user: User, chat: Chat, eraser: Eraser) -> None:
+def _erase_rows(user: User, eraser: Eraser) -> None:
     """Evidence of memories and of what they replaced."""
     memories = Memory.objects.for_user(user).exclude(evidence=[])
     for part in _parts(memories.select_related("block").only("pk", "evidence", "block__chat")):

@@ -22,7 +22,6 @@ from memories.models import MemoryFile, Revision
 from sync.tavern.chunks import ChunkSettings, file_chunks
 from sync.vector_settings import chunk_settings
 
-ADVISED = Format("bullet")
 ADVISED_BOUNDARY = "\n\n"
 ADVISED_RETRIEVED = 40
 SHOWN_CHUNKS = 12

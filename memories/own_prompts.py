@@ -16,11 +16,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories.models import PromptOverride
-from memories.prompts import VERSIONS, PromptText, prompt_text
+from memories.prompts import BALANCED, VERSIONS, PromptText, prompt_text
 from sync.models import Character
 
 CUSTOM = "consolidation:"  # a strategy of a person's own: this and an id
-FIRST_OF_CUSTOM = "consolidation_balanced"  # what a new strategy begins with
 LONGEST = 100_000  # characters of one prompt
 
 
@@ -162,7 +161,7 @@ def strategies(user: User) -> list[Strategy]:
 def create_strategy(user: User, title: str, text: str = "") -> Strategy:
     """A new strategy, which begins as the balanced one unless `text` is given. ValueError for a bad title or text."""
     title = _checked_title(user, title)
-    start = text or text_in_force(user, FIRST_OF_CUSTOM).text
+    start = text or text_in_force(user, BALANCED).text
     name = f"{CUSTOM}{uuid.uuid4().hex[:12]}"
     _put(user, name, _checked(start), None, title=title)
     return Strategy(name, title)

@@ -9,13 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memories.prompt_check import Problem, braced
+from memories.prompts import STRATEGIES
 
 GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (gettext_lazy("Extraction"), ("extraction", "extraction_small", "extraction_group")),
-    (
-        gettext_lazy("Consolidation"),
-        ("consolidation_conservative", "consolidation_balanced", "consolidation_aggressive"),
-    ),
+    (gettext_lazy("Consolidation"), STRATEGIES),
     (gettext_lazy("Other"), ("conversion",)),
 )
 SHORT: dict[str, Any] = {

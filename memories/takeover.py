@@ -27,7 +27,7 @@ def take_over(editor: Editor, text: str) -> None:
     pool = _Pool(memory for block in known for memory in block.memories.all())
     blocks = _match_blocks(document, known)
     rows = [row or _new_block(editor, block) for row, block in zip(blocks, document.blocks, strict=True)]
-    kept = _fill(editor, document, rows, pool)
+    kept = _fill(document, rows, pool)
     _remove_leftovers(editor, rows, kept)
     after = set(before) & kept
     editor.touch(added=len(kept) - len(after), removed=len(before) - len(after))
@@ -95,7 +95,7 @@ def _new_block(editor: Editor, block: Block) -> MemoryBlock:
     )
 
 
-def _fill(editor: Editor, document: Document, rows: list[MemoryBlock], pool: _Pool) -> set[uuid.UUID]:
+def _fill(document: Document, rows: list[MemoryBlock], pool: _Pool) -> set[uuid.UUID]:
     """Give every line its row, exact matches everywhere before similar ones; returns the ids in use."""
     claims: dict[tuple[int, int], Memory | None] = {}
     for find in (pool.exact, pool.similar):

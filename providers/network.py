@@ -28,7 +28,6 @@ from providers.models import NetworkRule
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-REACHES = ("hosted", "custom", "local", "any")
 LOCAL_PORTS_BELOW_1024 = (80, 443)
 
 

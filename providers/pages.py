@@ -84,7 +84,6 @@ def state_of(connection: Connection) -> tuple[str, str]:
     return (f"is-{state}", words[state]) if state in words else ("is-off", _("not tested yet"))
 
 
-RARE = ("temperature", "max_parallel", "context_tokens", "price_in", "price_out", "system_prompt", "headers", "body")
 STEP_NAMES = {"reached": "Reached", "key": "Key", "answer": "Answer"}
 
 

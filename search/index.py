@@ -98,9 +98,9 @@ def _note_versions(kind: SearchKind) -> None:
     for container in kind.containers():
         row = known.pop(container.key, None)
         if row is None:
-            new.append(_noted(kind, SearchContainer(kind=kind.name, key=container.key), container))
+            new.append(_noted(SearchContainer(kind=kind.name, key=container.key), container))
         elif row.wanted != _version(container):
-            changed.append(_noted(kind, row, container))
+            changed.append(_noted(row, container))
     for batch in _batches(new):
         SearchContainer.objects.bulk_create(batch, ignore_conflicts=True)
     for batch in _batches(changed):
@@ -109,7 +109,7 @@ def _note_versions(kind: SearchKind) -> None:
         _remove(row)
 
 
-def _noted(kind: SearchKind, row: SearchContainer, container: Container) -> SearchContainer:
+def _noted(row: SearchContainer, container: Container) -> SearchContainer:
     row.owner_id, row.wanted = container.owner, _version(container)
     row.character, row.chat, row.last_at = container.character, container.chat, container.at
     return row

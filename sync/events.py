@@ -22,7 +22,6 @@ class CharacterChanged:
 
     tavern_id: UUID
     character_id: UUID
-    was_renamed: bool = False
 
 
 @dataclass(frozen=True)

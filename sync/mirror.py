@@ -132,7 +132,7 @@ def _unreachable(tavern: Tavern, error: OSError) -> PassReport:
 
 def _tell(one: Pass, people: CharacterNews, chats: ChatNews) -> None:
     for character in dict.fromkeys([*people.renamed, *people.changed]):
-        character_changed.send(CharacterChanged(one.tavern.pk, character, character in people.renamed))
+        character_changed.send(CharacterChanged(one.tavern.pk, character))
     if chats.changed and not one.tavern.compare_only:
         chats_changed.send(ChatsChanged(one.tavern.pk, chats.changed))
 

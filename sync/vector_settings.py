@@ -34,7 +34,6 @@ MODEL_SETTING = {
 }
 DEFAULT_MODEL = {"ollama": "mxbai-embed-large", "workers_ai": "@cf/baai/bge-m3"}
 OWN_SERVER = frozenset({"ollama", "vllm", "llamacpp"})
-IN_THE_BROWSER = frozenset({"webllm", "koboldcpp"})
 # Sources that also need settings of the chat connection, which are read when the index is built and not kept.
 CONNECTION_SETTINGS = {
     "siliconflow": ("siliconflow_endpoint",),

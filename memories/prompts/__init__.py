@@ -26,7 +26,7 @@ class PromptText:
         return frozenset(line[2:] for line in lines if line.startswith("- ")) | {"[topic]", "topic", "fact"}
 
 
-# A name without a version has no text yet and is offered nowhere.
+# The version of each text; raised with every change of the text, so that blocks say which one made them.
 VERSIONS = {
     "extraction": "1.0",
     "extraction_group": "1.0",
@@ -36,15 +36,8 @@ VERSIONS = {
     "consolidation_aggressive": "1.0",
     "conversion": "1.0",
 }
-NAMES = (
-    "extraction",
-    "extraction_small",
-    "extraction_group",
-    "consolidation_conservative",
-    "consolidation_balanced",
-    "consolidation_aggressive",
-    "conversion",
-)
+BALANCED = "consolidation_balanced"  # used when nothing is said, and what own strategies begin with
+STRATEGIES = ("consolidation_conservative", BALANCED, "consolidation_aggressive")
 
 
 @cache

@@ -158,7 +158,7 @@ def test_chunks_say_what_they_cut_apart(file: MemoryFile) -> None:
 
 def test_the_advised_settings_give_one_memory_a_chunk(alice: User, file: MemoryFile) -> None:
     vectors = {"force_chunk_delimiter": "\n\n", "only_custom_boundary": True, "chunk_count_db": 40}
-    found = preview(file, layouts.ADVISED, vectors).cutting
+    found = preview(file, Format("bullet"), vectors).cutting
     assert found.chunks == 6
     assert {piece.bullets for piece in found.shown} == {1}
     assert all(wish.is_ok for wish in layouts.wishes(vectors))

@@ -22,10 +22,9 @@ from memories.consolidation_plan import (
 from memories.consolidation_prompt import Room, Strategy, build, material, refs_of, room_for
 from memories.date_span import Span, merge, parse
 from memories.grouping import alike_in_order, suggest
-from memories.prompts import frame, prompt_text
+from memories.prompts import STRATEGIES, frame, prompt_text
 
 IDS = [f"b{block}.{bullet}" for block in range(1, 5) for bullet in range(1, 5)]
-STRATEGIES = ("consolidation_conservative", "consolidation_balanced", "consolidation_aggressive")
 
 
 def items(*sizes: int, words: int = 4) -> list[Item]:

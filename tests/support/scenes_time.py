@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -48,7 +49,7 @@ def a_year(owner: User, tavern: Tavern) -> Character:
     return character
 
 
-def _ends(begin: int, end: int) -> dict[str, object]:
+def _ends(begin: int, end: int) -> dict[str, Any]:
     now = timezone.now()
     return {"first_at": now - timedelta(days=begin), "last_at": now - timedelta(days=end)}
 

@@ -14,6 +14,7 @@ from memories.consolidation_plan import is_fresh
 from memories.drafts import MergeNeeded
 from memories.memory_file import file_for
 from memories.models import MemoryFile, Proposal
+from memories.prompts import STRATEGIES
 from sync.models import Character
 
 
@@ -71,7 +72,7 @@ def _fresh(file: MemoryFile) -> list[Any]:
 
 
 def _strategy(name: str) -> str:
-    return next((one for one in consolidation.STRATEGIES if one == f"consolidation_{name}"), name)
+    return next((one for one in STRATEGIES if one == f"consolidation_{name}"), name)
 
 
 def _apply(person: User, proposal: Proposal) -> int:
