@@ -15,13 +15,14 @@ from itertools import groupby, pairwise
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import CharField, Count, OuterRef, Q, Subquery
+from django.db.models.functions import Cast
 
 from accounts.models import User
 from memories.local_time import local_now
 from memories.memory_list import Part, pages_of
 from memories.models import Memory, MemoryBlock, Watermark
-from memories.page_queries import memories_of
+from memories.outlines import outlines
 from memories.queries import READ_BY_MODEL
 from memories.story_dates import StoryDate, find_date
 from memories.timeline_chart import Bar, Scale, Stretch, even_bars, silences
@@ -178,8 +179,10 @@ class ByStory:
         order = rows.order_by("block__order", "block__created_at", "block", "order", "created_at")
         self.total = 0
         dated: list[tuple[StoryDate, int, UUID]] = []
-        of_block: tuple[UUID | None, StoryDate | None] = (None, None)
-        for pk, block, text, is_topic in order.values_list("pk", "block", "text", "is_topic").iterator(2_000):
+        of_block: tuple[str, StoryDate | None] = ("", None)
+        # Ids as the database has them: few of the memories name a date, and only theirs are needed.
+        plain = order.annotate(key=Cast("pk", CharField()), in_block=Cast("block", CharField()))
+        for pk, block, text, is_topic in plain.values_list("key", "in_block", "text", "is_topic").iterator(2_000):
             named = find_date(text)
             if is_topic:
                 of_block = (block, named)
@@ -187,7 +190,7 @@ class ByStory:
             self.total += 1
             when = named or (of_block[1] if of_block[0] == block else None)
             if when is not None:
-                dated.append((when, self.total, pk))
+                dated.append((when, self.total, UUID(pk)))
         self.dated = sorted(dated)
         self.counts = Counter(when for when, _n, _pk in self.dated)
 
@@ -227,11 +230,10 @@ class ByStory:
 def _points(user: User, character: Character, chat: Chat | None) -> list[Point]:
     """Newest first; blocks without a day come last."""
     rows = MemoryBlock.objects.for_user(user).filter(file__character=character)
-    counted = memories_of(user, character).order_by().values_list("block").annotate(n=Count("pk"))
     if chat is not None:
-        rows, counted = rows.filter(chat=chat), counted.filter(block__chat=chat)
+        rows = rows.filter(chat=chat)
+    counts = {one.id: one.bullets for outline in outlines(user, character) for one in outline.blocks}
     sent = Message.objects.filter(chat=OuterRef("chat"), index=OuterRef("last_index")).values("sent_at")[:1]
-    counts = dict(counted)
     found = [
         (_block_day(user, sent_at, text, made), order, made, Point(pk, None, of_chat, counts[pk]))
         for pk, of_chat, text, order, made, sent_at in rows.annotate(sent=Subquery(sent)).values_list(
