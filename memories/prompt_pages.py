@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from accounts.models import User
-from memories import own_prompts, prompt_check, prompt_words, prompts
+from memories import own_prompts, prompt_check, prompt_words
 from memories.models import PromptOverride
 from memories.own_prompts import PromptInForce, default_of, text_in_force
 from memories.prompt_check import Problem, braced
 from memories.prompt_merge import Merge, merge
-from memories.prompts import BALANCED, PromptText
+from memories.prompts import BALANCED, STRATEGIES, PromptText
 from memories.word_diff import Piece, Row, line_rows, word_diff
 from sync.models import Character
 
-CAN_TRY = ("extraction", "extraction_small", *(name for name in prompts.VERSIONS if name.startswith("consolidation_")))
+CAN_TRY = ("extraction", "extraction_small", *STRATEGIES)
 
 
 @dataclass(frozen=True)
