@@ -9,6 +9,7 @@ from jobs.models import Job
 from memories import own_prompts, try_it
 from memories.models import PromptOverride
 from memories.prompts import prompt_text
+from memories.try_parts import Trial
 from providers.queries import default_connection
 from sync.models import Character, Chat
 
@@ -56,7 +57,7 @@ def add_prompts(alice: User, character: Character, chat: Chat) -> dict[str, Any]
 def _tried(alice: User, character: Character, chat: Chat) -> Job:
     connection = default_connection(alice)
     assert connection is not None
-    trial = try_it.Trial("extraction", character, chat, 832, 845, connection)
+    trial = Trial("extraction", character, chat, 832, 845, connection)
     return Job.objects.create(
         owner=alice, kind=try_it.KIND, label="Try a prompt", params=try_it.params_of(trial), state=Job.State.DONE,
         total=1, step=1, result={"text": "2 memories, nothing was saved.", "trial": ANSWER},
@@ -77,6 +78,7 @@ def paths(scene: dict[str, Any]) -> dict[str, str]:
         "prompt-versions": f"{prompt}versions/",
         "prompt-none": "/settings/prompts/extraction_small/versions/",
         "prompt-try": f"{prompt}try/?character={pk}",
+        "prompt-try-merge": f"/settings/prompts/consolidation_balanced/try/?character={pk}",
         "prompt-answer": f"{prompt}try/?job={scene['try'].pk}",
         "layout": f"/characters/{pk}/layout/",
         "layout-look": f"/characters/{pk}/layout/?layout=bullet&metadata=on",
