@@ -27,7 +27,7 @@ SHAPES = (
     re.compile(rf"(?<!\w)[Dd]ay (?P<nth>\d{{1,4}}|{'|'.join(_WORDS)})(?!\w)"),
 )
 # What every shape has in it: most memories name no date, and this finds that out at once.
-_HINT = re.compile(rf"\d{{3}}|年|[Dd]ay |{'|'.join(name[:3] for name in MONTHS)}")
+_HINT = re.compile(rf"\d-\d\d-\d|年|(?i:year )|[Dd]ay |{'|'.join(name[:3] for name in MONTHS)}")
 
 
 @dataclass(frozen=True, order=True)
