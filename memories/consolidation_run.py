@@ -286,7 +286,7 @@ def _publish(work: Work) -> dict[str, Any]:
     if proposal.kind == Proposal.Kind.CONSOLIDATION:
         publish = partial(consolidation_result.publish, consolidation_result.make_draft(proposal, tree), work.size)
     else:
-        publish = partial(conversion_made.write, proposal, tree, work.size)
+        publish = partial(conversion_made.write, proposal, tree)
     with work.run.commit():
         found = publish()
         work.run.progress(step=work.run.job.total)

@@ -24,7 +24,6 @@ from memories import (
     drafts,
     memory_file,
     proposals,
-    revisions,
 )
 from memories.blocks import clean_loose
 from memories.consolidation_plan import Item
@@ -33,7 +32,7 @@ from memories.conversion_choices import add_known, add_lines, close, held, leave
 from memories.conversion_source import Portion, Source, read_source, reading_of
 from memories.file_editor import NewMemory
 from memories.formats_types import Reading
-from memories.models import Draft, MemoryFile, Proposal, Revision, RevisionText
+from memories.models import Draft, MemoryFile, Proposal, Revision
 from memories.own_prompts import text_in_force
 from memories.proposals import CONVERT, enqueue_work, page_of
 from providers.models import Connection
@@ -168,7 +167,7 @@ def _start(
         kind=Proposal.Kind.CONVERSION,
         params=params,
         source_name=source.name[:300],
-        source_id=conversion_source.keep_text(user, file, source.text),
+        source_id=conversion_source.keep_text(file, source.text),
         base_version=file.version,
         previous=previous,
     )
@@ -297,7 +296,7 @@ def _again(row: Any) -> NewMemory:
     return NewMemory(row.text, evidence=row.evidence, parents=row.parents, **facts)
 
 
-def step_back(user: User, proposal: Proposal) -> Proposal:
+def step_back(proposal: Proposal) -> Proposal:
     """Back to the reading before; this one is put aside. ValueError when there is none."""
     before = proposal.previous
     if before is None or before.state != Proposal.State.READY:
@@ -334,13 +333,3 @@ def run(run: JobRun) -> Outcome:
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
     return JobKind(CONVERT, _("Import notes"), run, page_of, "chunks")
-
-
-def keep(user: User, file: MemoryFile, text: str) -> int:
-    """Store a text; its id."""
-    return conversion_source.keep_text(user, file, text)
-
-
-def kept(user: User, text_id: int) -> str:
-    """The text stored under that id."""
-    return revisions.unpack(RevisionText.objects.for_user(user).get(pk=text_id).data)

@@ -18,6 +18,7 @@ from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
 from memories import conversion, drafts, formats
 from memories.blocks import Block, serialize_memories
+from memories.conversion_source import keep_text, kept_text
 from memories.conversion_words import FORMAT_NAMES
 from memories.file_names import auto_file_name
 from memories.models import MemoryFile, Proposal
@@ -99,7 +100,7 @@ def save_as(user: User, proposal: Proposal, name: str) -> Attachment:
         raise ValueError(_("There is nothing to save: no new memory is left."))
     with transaction.atomic():
         attachment = databank.find_or_create_attachment(character, name)
-        source = conversion.keep(user, proposal.file, serialize_memories(blocks))
+        source = keep_text(proposal.file, serialize_memories(blocks))
         params = {"attachment": str(attachment.pk), "text": source, "proposal": str(proposal.pk)}
         _enqueue(user, character, name, params)
         conversion.close(proposal, Proposal.State.APPLIED)
@@ -131,7 +132,7 @@ def run(run: JobRun) -> Outcome:
     attachment = Attachment.objects.for_user(run.owner).filter(pk=run.params["attachment"]).first()
     if attachment is None:
         raise JobFailed(_("The file was removed; nothing was written."), error_type="gone", retry=False)
-    text = conversion.kept(run.owner, int(run.params["text"]))
+    text = kept_text(run.owner, int(run.params["text"]))
     run.check()
     try:
         outcome = outbox.write_file(attachment, text)

@@ -14,14 +14,14 @@ from memories import conversion_result, conversion_source, formats
 from memories.blocks import is_topic
 from memories.conservation import Conservation
 from memories.consolidation_parts import Tree
-from memories.consolidation_plan import Item, Measure, in_blocks
+from memories.consolidation_plan import Item, in_blocks
 from memories.consolidation_result import call_of
 from memories.conversion_result import Findings, NewBlock, NewBullet
 from memories.models import Memory, Proposal
 from providers.models import Call
 
 
-def write(proposal: Proposal, tree: Tree, size: Measure) -> dict[str, Any]:
+def write(proposal: Proposal, tree: Tree) -> dict[str, Any]:
     """Make the draft and the report, inside the job's transaction; what the job keeps as its result."""
     if proposal.kind == Proposal.Kind.REFORMAT:
         return conversion_result.write(proposal, _reformatted(proposal, tree), [])

@@ -12,7 +12,7 @@ from memories import formats, revisions
 from memories.conversion_words import refusal
 from memories.formats_lines import has_words
 from memories.formats_types import STRUCTURED, Leftover, Reading, Refused, Section
-from memories.models import MemoryFile, Proposal
+from memories.models import MemoryFile, Proposal, RevisionText
 
 LARGEST = 24 * 1024 * 1024  # bytes
 MOST_BULLETS = 2000  # of one import: what a person can look through; the rest is the next part
@@ -100,9 +100,14 @@ def ranges(numbers: Iterable[int]) -> list[list[int]]:
     return found
 
 
-def keep_text(user: User, file: MemoryFile, text: str) -> int:
+def keep_text(file: MemoryFile, text: str) -> int:
     """The id of the stored source; the same text is stored once."""
     return revisions.pack(file, [text])[0]
+
+
+def kept_text(user: User, text_id: int) -> str:
+    """The text stored under that id."""
+    return revisions.unpack(RevisionText.objects.for_user(user).get(pk=text_id).data)
 
 
 def text_of(proposal: Proposal) -> str:

@@ -187,7 +187,7 @@ def run(run: JobRun) -> Outcome:
     found = judge(read.answer, preview.chunk, preview.known, trial.character)
     with run.commit():
         run.progress(step=1)
-    return done({"text": _sentence(found, preview), "trial": _result(read, found, preview)})
+    return done({"text": _sentence(found), "trial": _result(read, found, preview)})
 
 
 def _trial(run: JobRun) -> Trial:
@@ -202,7 +202,7 @@ def _trial(run: JobRun) -> Trial:
     return Trial(params["name"], character, chat, *numbers, connection, params["text"])
 
 
-def _sentence(found: Findings, preview: Preview) -> str:
+def _sentence(found: Findings) -> str:
     """For the list of jobs: counts only."""
     text = ngettext("%(n)d memory, nothing was saved.", "%(n)d memories, nothing was saved.", found.memories)
     return text % {"n": found.memories}

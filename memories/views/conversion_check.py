@@ -106,7 +106,7 @@ def step_back(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Back to the reading before this one."""
     proposal = owned(Proposal, request, pk=proposal_id)
     with explained(request):
-        return redirect("memories:proposal", conversion.step_back(request.user, proposal).pk)
+        return redirect("memories:proposal", conversion.step_back(proposal).pk)
     return redirect("memories:proposal", proposal.pk)
 
 

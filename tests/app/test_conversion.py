@@ -120,7 +120,7 @@ def test_another_format_is_another_reading_and_the_first_stays_below(file: Memor
     second = conversion.again(file.owner, first, form="freeform")
     assert second.previous == first
     assert second.report["format"] == "freeform"
-    assert conversion.step_back(file.owner, second) == first
+    assert conversion.step_back(second) == first
     conversion.save(file.owner, first)
 
 
