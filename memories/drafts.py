@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from memories.blocks import clean_loose
 from memories.draft_editor import DraftEditor
 from memories.draft_merge import SEEN
 from memories.draft_overlay import Change, collide, fold
@@ -179,7 +180,7 @@ def _append(draft: Draft, known: list[DraftStep], label: str, changes: list[Chan
             transaction.set_rollback(True)
             return False
         draft.steps.filter(number__gt=len(known)).delete()
-        DraftStep.objects.create(draft=draft, number=len(known) + 1, label=label[:200], changes=changes)
+        DraftStep.objects.create(draft=draft, number=len(known) + 1, label=clean_loose(label)[:200], changes=changes)
     draft.pointer = len(known) + 1
     return True
 

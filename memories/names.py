@@ -14,6 +14,7 @@ import regex
 WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’-]*")
 KATAKANA = regex.compile(r"[\p{Katakana}ー]{2,}")
 SENTENCE_START = regex.compile(r"(?:^|[.!?…:;]\s+|[“\"(«\[]\s*|\s[—–-]\s)$")
+LOOK_BACK = 80  # characters in front of a word that tell whether it begins a sentence
 POSSESSIVE = regex.compile(r"['’]s?$")
 JOINTS = regex.compile(r"['’-]")
 MARKS = regex.compile(r"\p{Mn}+")
@@ -80,8 +81,8 @@ def candidates(text: str) -> list[str]:
         word = POSSESSIVE.sub("", match[0])
         if not word[:1].isupper() or len(word) < 2 or word.lower() in ORDINARY:
             continue
-        starts = SENTENCE_START.search(text[: match.start()]) is not None
-        if starts and not _opens_with_name(word, words[number + 1 :]):
+        starts = SENTENCE_START.search(text[max(0, match.start() - LOOK_BACK) : match.start()]) is not None
+        if starts and not _opens_with_name(word, is_last=number + 1 == len(words)):
             continue
         if nouns_have_capitals and not starts and number and words[number - 1][0].islower():
             continue  # a German noun; a name there mostly opens the sentence or follows another name
@@ -89,11 +90,11 @@ def candidates(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _opens_with_name(word: str, following: list[regex.Match[str]]) -> bool:
+def _opens_with_name(word: str, *, is_last: bool) -> bool:
     """Whether the first word of a sentence is a name: not a common opener, and not an ordinary word by its ending."""
     if word.lower() in OPENERS or word.lower().endswith(("ing", "ly", "tion", "ness", "ed")):
         return False
-    return bool(following)
+    return not is_last
 
 
 def _fold(word: str) -> str:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.access import PersonRequest, owned
 from accounts.models import User
 from memories import drafts
+from memories.blocks import clean_loose
 from memories.draft_cards import whole
 from memories.memory_file import file_for
 from memories.memory_filters import Filters
@@ -50,7 +51,7 @@ def page(request: PersonRequest, draft_id: UUID) -> HttpResponse:
 
 def ask(request: PersonRequest, draft: Draft, rows: list[Any]) -> HttpResponse:
     """The dialog with its search."""
-    query = (request.POST.get("q") or request.GET.get("q", "")).strip()
+    query = clean_loose(request.POST.get("q") or request.GET.get("q", "")).strip()
     view = drafts.view(draft)
     context = {
         "draft": draft,

@@ -444,3 +444,14 @@ def test_cards_of_a_review_say_out_of_how_many_each_was_made(
     )
     assert "not in any of the sources" in words(part.select_one("li .flags"))
     assert part.select_one("input.check") is None
+
+
+def test_nul_is_neither_kept_nor_asked_for(alice_client: Client, alice: User, draft: Draft) -> None:
+    """PostgreSQL takes it nowhere, not even in a question."""
+    memory = Memory.objects.for_user(alice).get(text="Lit a lamp.")
+    alice_client.post(url(draft, f"memories/{memory.pk}/edit/"), {"text": "Lit a\x00 lantern."})
+    step = draft.steps.get()
+    assert (step.label, step.changes[0]["after"]["text"]) == ("Wording: Lit a lantern.", "Lit a lantern.")
+    page = alice_client.post(url(draft, "move/"), {"memory": str(memory.pk), "q": "Sec\x00ond"}, headers=HX)
+    assert [row.get_text() for row in soup(page).select("[name=q]")] == [""]
+    assert soup(page).select_one("[name=q]")["value"] == "Second"  # type: ignore[index]

@@ -12,6 +12,7 @@ import pytest
 from memories import formats
 from memories.blocks import clean_bullet, parse, sniff_format
 from memories.formats_lines import without_quote
+from memories.names import candidates
 from memories.plain_text import plain_text
 
 LENGTH = 300_000
@@ -23,6 +24,10 @@ PIECES = [" ", "\t", "< ", "<memory ", "[", "[a — ", "[a](", '[a](b "', "![", 
 def test_a_long_text_of_anything_is_read(read: Callable[[str], object], piece: str) -> None:
     assert read(piece * (LENGTH // len(piece))) is not None
     assert read("<" + " " * LENGTH + "x") is not None
+
+
+def test_a_text_of_names_is_searched_once() -> None:
+    assert candidates("Wren Isolde " * (LENGTH // 12)) == ["Wren", "Isolde"]
 
 
 def test_blanks_that_lead_to_no_line_break_stay() -> None:
