@@ -21,10 +21,10 @@ from memories.conversion_page import latest
 from memories.conversion_rules import MOST_BULLETS
 from memories.conversion_source import LARGEST
 from memories.conversion_words import refusal
-from memories.memory_file import file_for
 from memories.memory_list import is_uuid
 from memories.models import MemoryFile, Proposal
 from memories.views.blocks import undo_url
+from memories.views.files import chosen_file
 from memories.views.saying import explained, say
 from providers.queries import default_connection
 from sync.models import Attachment, Character
@@ -34,7 +34,7 @@ from sync.models import Attachment, Character
 def choose(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """A Data Bank file, an upload or pasted text; read at once, saved by nobody but the person."""
     character = owned(Character, request, pk=character_id)
-    file = file_for(character)
+    file = chosen_file(request, character)
     status = 200
     if request.method == "POST":
         with explained(request):
@@ -74,7 +74,7 @@ def _chosen(request: PersonRequest, character: Character) -> tuple[str, str | by
 def reformat(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Bring memories into blocks by topic: the blocks to choose, by rules or by a model."""
     character = owned(Character, request, pk=character_id)
-    file = file_for(character)
+    file = chosen_file(request, character)
     choice = consolidation_choice.Choice(which="all")
     picked = consolidation_choice.chosen(file, choice, request.POST.getlist("block") or None)
     status = 200
@@ -114,7 +114,7 @@ def _untagged(file: MemoryFile) -> set[UUID]:
 def copy(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Copy the memories of another file here: merged, or in place of what is here."""
     character = owned(Character, request, pk=character_id)
-    file = file_for(character)
+    file = chosen_file(request, character)
     if request.method == "POST":
         wanted = request.POST.get("source", "")
         source = owned(MemoryFile, request, pk=wanted if is_uuid(wanted) else None)

@@ -132,3 +132,22 @@ def test_a_strangers_file_is_not_found(alice_client: Client, bob: User, own: Mem
     sent = {"memory": str(own.blocks.get().memories.first().pk), "target": f"chat:{chat.pk}", "do": "copy"}
     assert alice_client.post(f"/drafts/{draft.pk}/move/", sent).status_code == 404
     assert not MemoryFile.objects.for_user(bob).filter(chat=chat).exists()
+
+
+def test_it_is_sorted_copied_into_and_imported_into(
+    alice: User, alice_client: Client, own: MemoryFile, other: MemoryFile
+) -> None:
+    before = render(own)
+    page = soup(alice_client.get(f"/characters/{own.character_id}/?file={other.pk}"))
+    links = [one["href"] for one in page.select("#hero-menu a") if str(other.pk) in one["href"]]
+    assert {one.strip("/").split("/")[-2] for one in links} >= {"import", "copy", "reformat"}
+    assert f"/replace/?file={other.pk}" in links
+    url = f"/characters/{own.character_id}"
+    sorting = soup(alice_client.get(f"{url}/reformat/?file={other.pk}"))
+    assert len(sorting.select("[name=block]")) == 2
+    alice_client.post(f"{url}/copy/", {"file": str(other.pk), "source": str(own.pk), "mode": "merge"})
+    assert "Swore an oath." in render(other)
+    answer = alice_client.post(f"{url}/import/", {"file": str(other.pk), "text": "Wren lit a second fire."})
+    alice_client.post(f"{answer.url}import/save/")
+    assert "Wren lit a second fire." in render(other)
+    assert render(own) == before
