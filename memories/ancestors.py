@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import Any
 
-from memories.models import Ancestor, Memory, MemoryFile
+from memories.models import Ancestor, Memory, MemoryBlock, MemoryFile
 
 
 def keep(file: MemoryFile, memories: Iterable[Memory]) -> None:
@@ -25,9 +26,9 @@ def keep_by_id(file: MemoryFile, ids: Iterable[str]) -> None:
         keep(file, rows.select_related("block__chat", "block__call"))
 
 
-def _row(file: MemoryFile, memory: Memory) -> Ancestor:
-    block = memory.block
-    facts = {
+def facts_of(block: MemoryBlock) -> dict[str, Any]:
+    """Where the bullets of a block came from, in words that outlive the block; its chat and call at hand."""
+    return {
         "label": block.label,
         "date": block.date,
         "origin": block.origin,
@@ -37,6 +38,10 @@ def _row(file: MemoryFile, memory: Memory) -> Ancestor:
         "model": block.call.model if block.call else "",
         "prompt_version": block.prompt_version,
     }
+
+
+def _row(file: MemoryFile, memory: Memory) -> Ancestor:
+    block = memory.block
     return Ancestor(
         owner_id=file.owner_id,
         file=file,
@@ -45,7 +50,7 @@ def _row(file: MemoryFile, memory: Memory) -> Ancestor:
         text=memory.text,
         evidence=memory.evidence,
         parents=memory.parents,
-        facts=facts,
+        facts=facts_of(block),
         chat_id=block.chat_id,
         job_id=block.job_id,
         call_id=block.call_id,

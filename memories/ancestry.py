@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from accounts.models import User
+from memories.ancestors import facts_of
 from memories.models import Ancestor, Memory
 from providers.models import Call
 
@@ -109,16 +110,6 @@ def _of_ancestor(row: Ancestor, depth: int) -> Source:
 
 def _of_memory(memory: Memory, depth: int) -> Source:
     block = memory.block
-    facts = {
-        "label": block.label,
-        "date": block.date,
-        "origin": block.origin,
-        "chat_name": block.chat.name if block.chat else "",
-        "first_index": block.first_index,
-        "last_index": block.last_index,
-        "model": block.call.model if block.call else "",
-        "prompt_version": block.prompt_version,
-    }
     parents = tuple(str(one) for one in memory.parents)
     links = (block.chat_id, block.job_id, None, block.call)
-    return Source(str(memory.pk), memory.text, depth, parents, memory.evidence, facts, *links)
+    return Source(str(memory.pk), memory.text, depth, parents, memory.evidence, facts_of(block), *links)

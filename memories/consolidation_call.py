@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs.run import JobFailed, JobPaused, JobRun, Stopped
+from jobs.run import JobFailed, JobRun
 from memories.consolidation_answer import Made, read
-from memories.extraction_call import TooLong
+from memories.extraction_call import interruption
 from memories.extraction_prompt import Prompt
 from providers.base import Completion, ProviderError, Request
 from providers.complete import complete
@@ -78,15 +76,10 @@ def ask(
 
 
 def _translated(run: JobRun, error: ProviderError) -> Exception:
-    if error.error_type == "stopped":
-        run.check()
-        return Stopped()
-    if error.error_type == "context":
-        return TooLong()
     if error.error_type in ("reasoning_only", "empty"):
         return NoUse(error.message, is_model=True, hint=error.hint, error_type=error.error_type)
-    if error.retry_after is not None:
-        return JobPaused(timezone.now() + timedelta(seconds=error.retry_after), error.message)
+    if (met := interruption(run, error)) is not None:
+        return met
     if error.retryable:
         return NoUse(error.message, is_model=False, hint=error.hint, error_type=error.error_type)
     message = f"{error.message} {_('The parts that were answered are kept.')}"

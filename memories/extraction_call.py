@@ -58,11 +58,12 @@ def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None
     except ProviderError as error:
         if error.error_type == "reasoning_only":
             return None
-        raise _translated(run, error) from error
+        raise (interruption(run, error) or _failed(error)) from error
     return Read(read_answer(done.text, is_truncated=done.is_truncated, ignore=question.prompt.examples), done)
 
 
-def _translated(run: JobRun, error: ProviderError) -> Exception:
+def interruption(run: JobRun, error: ProviderError) -> Exception | None:
+    """What a call met that says nothing about the answer: the job was stopped, the prompt is too long, or wait."""
     if error.error_type == "stopped":
         run.check()
         return Stopped()
@@ -70,6 +71,10 @@ def _translated(run: JobRun, error: ProviderError) -> Exception:
         return TooLong()
     if error.retry_after is not None:
         return JobPaused(timezone.now() + timedelta(seconds=error.retry_after), error.message)
+    return None
+
+
+def _failed(error: ProviderError) -> JobFailed:
     message = f"{error.message} {_kept()}"
     is_passing = error.retryable and error.error_type == "server"
     hint = _("CharMem asked several times. Press Retry in a while.") if is_passing else error.hint
