@@ -18,6 +18,7 @@ FORMAT = "charmem-export"
 VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024
 MAX_MEMORIES = 500_000
+YEARS = range(2, 9999)  # the first and the last year of the calendar do not exist in every time zone
 ORIGINS = ("extracted", "pinned", "written", "imported", "consolidated", "converted")
 LAYOUTS = ("block", "bullet", "custom")
 T = TypeVar("T")
@@ -269,6 +270,8 @@ def _time(data: dict[str, Any], path: str, name: str) -> datetime | None:
     text = _text(data, path, name, "")
     try:
         moment = datetime.fromisoformat(text) if text else None
+        if moment and moment.year not in YEARS:
+            raise ValueError(moment.year)
         return moment.astimezone(UTC) if moment else None
     except (ValueError, OverflowError):
         raise BadExport("wrong-field", _at(path, name)) from None
@@ -292,6 +295,7 @@ def _clean(text: str) -> str:
 
 def _plain(value: Any) -> Any:
     """A fact: a text, a number or nothing."""
-    if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and abs(value) < 2**53):
+    is_number = isinstance(value, (int, float)) and abs(value) < 2**53  # which JSON has, and every reader of it
+    if value is None or is_number:
         return value
     return _clean(str(value))[:500]

@@ -188,6 +188,26 @@ def test_a_wrong_field_is_named_with_its_path(alice: User, alice_client: Client,
     assert "characters[0].files[0].blocks[1].memories[0].id" in said
 
 
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+00:00", "9999-12-31T23:59:59+00:00"])
+def test_a_day_that_no_page_could_show_is_a_wrong_field(
+    alice: User, alice_client: Client, file: MemoryFile, moment: str
+) -> None:
+    data = json.loads(exported(alice, [file.character]))
+    data["characters"][0]["files"][0]["blocks"][0]["created_at"] = moment
+    said = words(soup(upload(alice_client, json.dumps(data).encode(), 422), 422).select_one("[role=alert]"))
+    assert "characters[0].files[0].blocks[0].created_at" in said
+
+
+def test_numbers_without_end_come_in_as_words(alice: User, bob: User, file: MemoryFile) -> None:
+    data = json.loads(exported(alice, [file.character]))
+    data["characters"][0]["files"][0]["ancestors"][0]["facts"] = {"cost": 0}
+    whole = json.dumps(data).replace('"facts": {"cost": 0}', '"facts": {"cost": 1e999, "seconds": 1.5, "is": true}')
+    character = make_character(make_tavern(bob), "Seraphine")
+    importing_export.take(bob, read(whole.encode()), {0: str(character.pk)})
+    facts = Ancestor.objects.for_user(bob).get().facts
+    assert facts == {"cost": "inf", "seconds": 1.5, "is": True}
+
+
 def test_a_failure_in_the_middle_leaves_nothing_behind(
     alice: User, file: MemoryFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
