@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -27,8 +28,7 @@ Stamp = tuple[int, datetime]  # a version and when it was made
 _remembered: dict[UUID, tuple[Stamp, Outline]] = {}
 
 
-@dataclass(frozen=True)
-class BlockFacts:
+class BlockFacts(NamedTuple):
     """One block without its bullets. `bullets` counts them, topic tags left out."""
 
     id: UUID
