@@ -11,6 +11,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from bench import Row, prepare_django
@@ -35,7 +36,7 @@ def run() -> list[Row]:
     """One file in a database of its own, one browser."""
     prepare_django()
     site = _Site()
-    plain, empty, editor = (site.median(lambda url=url: site.get(url)) for url in (PLAIN, site.empty, site.empty_edit))
+    plain, empty, editor = (site.median(partial(site.get, url)) for url in (PLAIN, site.empty, site.empty_edit))
     rows = [
         Row("the plainest page of the site: its frame alone", plain.processor, "ms"),
         Row("the page of a character without memories", empty.processor, "ms"),
