@@ -17,6 +17,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from accounts.ownership import unscoped
 from jobs.models import Job
 from memories.blocks import Block, Document, Format, Loose, serialize, serialize_block
 from memories.models import Memory, MemoryBlock, MemoryFile
@@ -189,7 +190,8 @@ def _put_in_order(file: MemoryFile, ids: list[str]) -> None:
         if rows[one].order != place:
             rows[one].order = place
             moved.append(rows[one])
-    MemoryBlock.objects.for_user(file.owner).bulk_update(moved, ["order"], batch_size=200)
+    with unscoped("blocks of the file in hand"):
+        MemoryBlock.objects.bulk_update(moved, ["order"], batch_size=200)
 
 
 def _present(file: MemoryFile, name: str, blocks: list[dict[str, Any]]) -> set[str]:
@@ -209,8 +211,9 @@ def _restore_births(
         block.created_at = datetime.fromisoformat(births[str(block.pk)])
     for memory in memories:
         memory.created_at = datetime.fromisoformat(births[str(memory.pk)])
-    file.blocks.all().bulk_update(blocks, ["created_at"], batch_size=200)
-    Memory.objects.for_user(file.owner).bulk_update(memories, ["created_at"], batch_size=200)
+    with unscoped("rows that were made just now"):  # by their keys alone: a join makes PostgreSQL read all rows
+        MemoryBlock.objects.bulk_update(blocks, ["created_at"], batch_size=200)
+        Memory.objects.bulk_update(memories, ["created_at"], batch_size=200)
 
 
 def _relink_duplicates(file: MemoryFile, state: dict[str, Any], anew: set[str]) -> None:

@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.ownership import unscoped
 from jobs.enqueue import enqueue
 from jobs.models import Job, JobEvent
 from jobs.registry import JobKind
@@ -135,7 +136,8 @@ def _erase_rows(user: User, eraser: Eraser) -> None:
         changed = [row for row in part if _clean(row, eraser, row.block.chat_id)]
         for row in changed:
             row.is_source_changed = False
-        memories.bulk_update(changed, ["evidence", "is_source_changed"])
+        with unscoped("rows that were read as this person's"):
+            Memory.objects.bulk_update(changed, ["evidence", "is_source_changed"])
     ancestors = Ancestor.objects.for_user(user).exclude(evidence=[])
     for part in _parts(ancestors.only("pk", "evidence", "chat")):
         ancestors.bulk_update([row for row in part if _clean(row, eraser, row.chat_id)], ["evidence"])
@@ -186,7 +188,8 @@ def _erase_work(user: User, eraser: Eraser) -> None:
                 before = getattr(row, field)
                 setattr(row, field, eraser.plain(before))
                 changed += [row] if getattr(row, field) != before else []
-            rows.bulk_update(changed, [field])
+            with unscoped("rows that were read as this person's"):
+                model.objects.bulk_update(changed, [field])
 
 
 def _erase_messages(user: User, chat: Chat) -> None:

@@ -20,6 +20,8 @@ STORIES = (
     "tests/app/test_drafts.py",
     "tests/app/test_drafts_together.py",
     "tests/app/test_drafts_attacked.py",
+    "tests/app/test_manager_attacked.py",
+    "tests/app/test_conversion_attacked.py",
     "tests/app/test_consolidation.py",
     "tests/app/test_consolidation_pages.py",
     "tests/app/test_conversion.py",
