@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from memories.models import Memory, MemoryFile, ReviewPair
@@ -85,7 +85,6 @@ def counts_of(user: User, characters: Sequence[UUID] | None = None) -> dict[UUID
     return {character: ReviewCounts(**each) for character, each in found.items()}
 
 
-
 def memories_to_check(user: User, character: Character, kind: str, page: str | None) -> Page[Memory]:
     """One page of the unverified memories, or of those whose source changed; oldest first."""
     rows = Memory.objects.for_user(user).filter(FLAGS[kind], block__file__character=character, is_topic=False)
@@ -115,5 +114,5 @@ def is_behind(user: User, character: Character) -> bool:
 
 def _open(user: User) -> QuerySet[ReviewPair]:
     """Pairs nobody decided, of which both memories still exist."""
-    present = Memory.objects.for_user(user).values("pk")
-    return ReviewPair.objects.for_user(user).filter(decision="", older__in=present, newer__in=present)
+    older, newer = (Exists(Memory.objects.for_user(user).filter(pk=OuterRef(name))) for name in ("older", "newer"))
+    return ReviewPair.objects.for_user(user).filter(older, newer, decision="")
