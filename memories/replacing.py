@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import CharField, Model
+from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -40,8 +42,7 @@ class Scope:
     files: tuple[MemoryFile, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A label or a memory as it stands; `block` and `file` are ids."""
 
     kind: str  # label or memory
@@ -194,22 +195,25 @@ def _rows(search: Search, texts: Iterable[Text]) -> Iterator[Row]:
         places = search.places(one.text)
         if places:
             clean = clean_label if one.kind == "label" else clean_bullet
-            yield Row(one, clean(replaced(one.text, places)), tuple(places))
+            source = one._replace(id=str(uuid.UUID(one.id)), block=str(uuid.UUID(one.block)))
+            yield Row(source, clean(replaced(one.text, places)), tuple(places))
 
 
 def _texts(user: User, files: dict[str, MemoryFile]) -> Iterator[Text]:
-    """Labels and memories of the files, each label in front of its memories."""
+    """Labels and memories of the files, each label in front of its memories. Ids are as the database has them: only
+    those of the few rows with what is looked for are ever needed."""
+    key, in_block = Cast("pk", CharField()), Cast("block", CharField())
     for file_id, file in files.items():
         name = file.character.name
         memories = Memory.objects.for_user(user).filter(block__file=file).order_by("order", "created_at")
-        of_block: dict[uuid.UUID, list[Any]] = {}
-        for block_id, *rest in memories.values_list("block", "pk", "text", "is_locked"):
-            of_block.setdefault(block_id, []).append(rest)
+        of_block: defaultdict[str, list[Any]] = defaultdict(list)
+        for block_id, *rest in memories.annotate(key=key, at=in_block).values_list("at", "key", "text", "is_locked"):
+            of_block[block_id].append(rest)
         blocks = MemoryBlock.objects.for_user(user).filter(file=file).order_by("order", "created_at", "pk")
-        for pk, label, is_locked in blocks.values_list("pk", "label", "is_locked"):
-            yield Text("label", str(pk), label, is_locked, str(pk), label, file_id, name)
-            for memory_id, text, is_kept in of_block.get(pk, ()):
-                yield Text("memory", str(memory_id), text, is_locked or is_kept, str(pk), label, file_id, name)
+        for pk, label, is_locked in blocks.annotate(key=key).values_list("key", "label", "is_locked"):
+            yield Text("label", pk, label, is_locked, pk, label, file_id, name)
+            for memory_id, text, is_kept in of_block[pk]:
+                yield Text("memory", memory_id, text, is_locked or is_kept, pk, label, file_id, name)
 
 
 def _texts_of_draft(draft: Draft) -> Iterator[Text]:
