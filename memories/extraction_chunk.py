@@ -226,7 +226,7 @@ def _tell(run: JobRun, findings: Findings, numbers: dict[str, int]) -> None:
     notes = [
         (findings.repeated, _("%(n)d known already and left out")),
         (findings.similar, _("%(n)d similar to a known one")),
-        (findings.unverified, _("%(n)d with a name that occurs nowhere")),
+        (findings.unverified, _("%(n)d with something that no source says")),
     ]
     extra = "; ".join(words % {"n": number} for number, words in notes if number)
     run.log(f"{text} {extra}".strip(), "good" if count else "info")

@@ -10,7 +10,8 @@ from memories.answer import Answer, arrange
 from memories.blocks import is_topic
 from memories.evidence import Evidence
 from memories.file_editor import NewMemory
-from memories.names import SourceWords
+from memories.grounding import is_groundless, numbers, strange_numbers
+from memories.names import SourceWords, candidates
 from memories.similarity import find_duplicate_normalised, normalise
 from memories.transcript import Chunk
 from sync.models import Character
@@ -40,7 +41,7 @@ def judge(answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Charac
     """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source."""
     texts = [normalise(text) for _id, text in known]
     ids: list[uuid.UUID | None] = [one for one, _text in known]
-    words = SourceWords(_sources(chunk, known, character))
+    words = _Source(_sources(chunk, known, character), chunk, answer)
     evidence = Evidence(chunk.lines)
     found = Findings([])
     for entry in answer.entries:
@@ -63,13 +64,37 @@ def judge(answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Charac
     return found
 
 
-def _new_memory(bullet: str, words: SourceWords, evidence: Evidence, duplicate_of: uuid.UUID | None) -> NewMemory:
+class _Source:
+    """What may be said without a doubt: names, numbers and words of the sources.
+
+    When nearly no word of any bullet stands in them, the model answered in another language than the chat's, and words
+    say nothing.
+    """
+
+    def __init__(self, sources: list[str], chunk: Chunk, answer: Answer) -> None:
+        self.words = SourceWords(sources)
+        dates = " ".join(entry.raw_date for entry in chunk.entries)
+        self.numbers = set(numbers(f"{self.words.text} {dates}"))
+        bullets = [bullet for entry in answer.entries for bullet in entry if not is_topic(bullet)]
+        self.groundless = {bullet for bullet in bullets if self._is_groundless(bullet)}
+        if len(self.groundless) == len(set(bullets)) > 1:
+            self.groundless = set()
+
+    def _is_groundless(self, bullet: str) -> bool:
+        return is_groundless(bullet, candidates(bullet), self.words.knows)
+
+    def unknown(self, bullet: str) -> list[str]:
+        """Names and numbers of a bullet that occur nowhere."""
+        return [*self.words.unknown(bullet), *strange_numbers(bullet, self.numbers)]
+
+
+def _new_memory(bullet: str, words: _Source, evidence: Evidence, duplicate_of: uuid.UUID | None) -> NewMemory:
     unknown = words.unknown(bullet)
     return NewMemory(
         text=bullet,
         evidence=[] if is_topic(bullet) else evidence.links(bullet),
         unverified_names=unknown,
-        is_unverified=bool(unknown),
+        is_unverified=bool(unknown) or bullet in words.groundless,
         duplicate_of=duplicate_of,
     )
 

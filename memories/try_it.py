@@ -236,7 +236,12 @@ def _block(block: list[NewMemory]) -> dict[str, Any]:
     return {
         "title": topic_words(topic) if topic else "",
         "bullets": [
-            {"text": one.text, "unknown": one.unverified_names, "is_similar": bool(one.duplicate_of)}
+            {
+                "text": one.text,
+                "unknown": one.unverified_names,
+                "is_similar": bool(one.duplicate_of),
+                "is_invented": one.is_unverified and not one.unverified_names,
+            }
             for one in block
             if one.text != topic
         ],

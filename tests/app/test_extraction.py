@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
@@ -21,6 +22,7 @@ from providers.models import Call, Connection
 from sync.models import Character, Chat, Message
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
+from tests.support.pages import soup, words
 from tests.support.story import make_character, make_chat, message_rows, put_messages
 
 GOOD = "<memory>\n- [Flux, Alex — adoption day]\n- Alex adopted Flux from the shelter in Harrow.\n</memory>"
@@ -160,7 +162,28 @@ def test_known_memories_are_shown_and_repetitions_left_out(flux: Character, fake
     assert memories[1].duplicate_of == memories[0]
     assert [one.is_unverified for one in memories] == [False, False, True]
     assert memories[2].unverified_names == ["Zarek"]
-    assert "1 known already and left out; 1 similar to a known one; 1 with a name that occurs nowhere" in log_of(job)
+    assert "1 known already and left out; 1 similar to a known one; 1 with something that no source says" in log_of(job)
+
+
+def test_facts_that_no_message_says_are_unverified(flux: Character, fake: FakeModel, alice_client: Client) -> None:
+    make_chat(flux, lines=lines(4))
+    invented = "- Alex sold twelve ferries to wealthy strangers.\n- Flux was adopted in Harrow in 1874.\n</memory>"
+    fake.answers(GOOD.replace("</memory>", invented))
+    extract(flux)
+    doubted = {one.text: one.unverified_names for one in memory_file.memories_of(file_for(flux)) if one.is_unverified}
+    assert doubted == {
+        "Alex sold twelve ferries to wealthy strangers.": [],
+        "Flux was adopted in Harrow in 1874.": ["1874"],
+    }
+    page = words(soup(alice_client.get(f"/characters/{flux.pk}/review/unverified/")))
+    assert "nothing in the chat says anything like it" in page and "not in the chat: 1874" in page
+
+
+def test_an_answer_in_another_language_is_not_doubted_for_its_words(flux: Character, fake: FakeModel) -> None:
+    make_chat(flux, lines=lines(4))
+    fake.answers("<memory>\n- Alex recogió a Flux del refugio municipal.\n- Alex firmó después muchos papeles largos.\n</memory>")
+    extract(flux)
+    assert not [one.text for one in memory_file.memories_of(file_for(flux)) if one.is_unverified]
 
 
 @pytest.mark.parametrize(
