@@ -198,6 +198,24 @@ def scripted(fake: FakeModel, monkeypatch: pytest.MonkeyPatch, **how: str) -> No
     monkeypatch.setattr("tests.support.fake_model.memory_answer", lambda prompt, marker="": answer(prompt, **how))
 
 
+def test_notes_of_20_mb_come_in_parts_and_none_of_their_lines_is_lost(file: MemoryFile, alice: User) -> None:
+    notes = "\n".join(f"* Fact {n}: what Wren found below the water that night, and who knew." for n in range(290_000))
+    assert len(notes) > 20_000_000
+    proposal = start(file, notes.encode())
+    run_until_idle(alice)
+    proposal.refresh_from_db()
+    report = proposal.report
+    assert (proposal.state, report["first"], report["total"]) == (Proposal.State.READY, 1, report["last"])
+    assert 0 < sum(len(bullets) for _label, bullets in texts(proposal)) == report["last"] < 290_000
+    conversion.save(alice, proposal)
+    following = conversion.go_on(alice, proposal)
+    assert following is not None
+    run_until_idle(alice)
+    following.refresh_from_db()
+    assert following.report["first"] == report["last"] + 1
+    assert texts(following)[0][1][0].startswith(f"Fact {report['last']}:")
+
+
 def test_a_model_that_drops_a_line_and_invents_another_is_shown_both(
     file: MemoryFile, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
