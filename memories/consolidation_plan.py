@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-Measure = Callable[[str], int]
+from memories.extraction_prompt import USUAL_CONTEXT
+
 FRESH = frozenset({"extracted", "pinned", "written", "imported"})
 # Chat names as SillyTavern makes them ("Flux - 2026-02-15@10h00m00s", "… Branch #2"), and plain ids.
 CHAT_STAMP = re.compile(r"\d{4}-\d{1,2}-\d{1,2}\s?@\d{2}h\s?\d{2}m\s?\d{2}s")
 PLAIN_ID = re.compile(r"[A-Za-z0-9_-]+")
 BLOCK_CHARS, BULLET_CHARS = 30, 3  # what a block and a bullet cost besides their text, in characters
 
-USUAL_CONTEXT = 16_384  # tokens, when a connection does not say
 MOST_MATERIAL = 6_000  # tokens of memories in one call: longer lists make models forget
 LEAST_MATERIAL = 120
 ANSWER_SHARE, ANSWER_EXTRA = 1.25, 256  # the answer: as long as the input, with ids and labels
@@ -61,7 +61,6 @@ def is_fresh(origin: str, *, is_locked: bool) -> bool:
 def is_chat_name(label: str) -> bool:
     """Whether a label can only be a chat's: for blocks of other programs, which say nothing about their origin."""
     return label != "unknown" and bool(PLAIN_ID.fullmatch(label) or CHAT_STAMP.search(label))
-
 
 
 def estimate_size(sizes: Sequence[int], *, prompt: int, output_ratio: float) -> Size:

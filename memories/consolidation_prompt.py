@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from memories.consolidation_plan import Item, Measure, answer_room, in_blocks, room
-from memories.extraction_prompt import Prompt, marker
+from memories.consolidation_plan import Item, answer_room, in_blocks, room
+from memories.extraction_prompt import Measure, Prompt, marker
 from memories.prompts import PromptText, frame
 from memories.templating import pieces, substitute
 

@@ -19,9 +19,10 @@ from django.utils.translation import ngettext
 from memories import drafts
 from memories.conservation import Conservation
 from memories.consolidation_parts import Tree
-from memories.consolidation_plan import Item, Measure, in_blocks
+from memories.consolidation_plan import Item, in_blocks
 from memories.date_span import merge
 from memories.drafts import DraftEditor
+from memories.extraction_prompt import Measure
 from memories.file_editor import NewMemory
 from memories.models import Draft, Memory, MemoryBlock, Proposal
 from memories.names import SourceWords

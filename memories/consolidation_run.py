@@ -26,10 +26,11 @@ from jobs.run import MORE, JobFailed, JobPaused, JobRun, Outcome, Stopped, done
 from memories import consolidation_result, conversion_made
 from memories.consolidation_call import CutOff, NoUse, Read, ask
 from memories.consolidation_parts import DONE, FAILED, SPLIT, WAITING, Tree, answer_of
-from memories.consolidation_plan import Item, Measure, halves, pieces
+from memories.consolidation_plan import Item, halves, pieces
 from memories.consolidation_prompt import Room, Strategy, build, material, refs_of, room_for
 from memories.extraction_call import TooLong
 from memories.extraction_plan import seed_of
+from memories.extraction_prompt import Measure
 from memories.grouping import alike_in_order
 from memories.models import Proposal, ProposalPart
 from providers.models import Call, Connection

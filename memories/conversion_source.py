@@ -11,6 +11,7 @@ from accounts.models import User
 from memories import formats, revisions
 from memories.conversion_words import refusal
 from memories.formats_lines import has_words
+from memories.formats_text import Decoded, decode, normal
 from memories.formats_types import STRUCTURED, Leftover, Reading, Refused, Section
 from memories.models import MemoryFile, Proposal, RevisionText
 
@@ -35,7 +36,7 @@ def read_source(name: str, data: bytes | str, *, attachment: str = "") -> Source
     if len(data) > LARGEST:
         raise ValueError(refusal("too_big", name))
     try:
-        decoded = formats.decode(data) if isinstance(data, bytes) else formats.Decoded(formats.normal(data), "text")
+        decoded = decode(data) if isinstance(data, bytes) else Decoded(normal(data), "text")
     except Refused as refused:
         raise ValueError(refusal(refused.code, name)) from refused
     if not has_words(decoded.text):

@@ -79,7 +79,7 @@ class Evidence:
         return [_link(line, quote) for line, quote in sorted(found, key=lambda one: one[0].entry.index)]
 
     def _quote(self, text: str, wanted: dict[str, float]) -> str:
-        sentences = [match[0].strip() for match in SENTENCE.finditer(text)] or [text]
+        sentences: list[str] = [match[0].strip() for match in SENTENCE.finditer(text)] or [text]
         best = max(sentences, key=lambda one: sum(wanted.get(word, 0) for word in terms(one)))
         return best[:QUOTE]
 

@@ -7,6 +7,7 @@ quarter; the rest is for messages. Known memories are the newest ones and those 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -108,7 +109,7 @@ def choose_known(known: Sequence[str], messages: str, limit: int, measure: Measu
 
     def closeness(place: int) -> float:
         own = terms(known[place])
-        return sum(1 for word in own if word in wanted) / max(1, len(own)) ** 0.5
+        return sum(1 for word in own if word in wanted) / math.sqrt(max(1, len(own)))
 
     first = sorted(newest, reverse=True)
     others = sorted(set(range(len(known))) - newest, key=lambda place: (-closeness(place), -place))

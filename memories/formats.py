@@ -16,15 +16,13 @@ from memories.blocks import UNKNOWN
 from memories.formats_outline import Outline
 from memories.formats_tables import looks_like_table, read_table
 from memories.formats_tags import START, has_tag, read_tags
-from memories.formats_text import Decoded, decode, normal
+from memories.formats_text import normal
 from memories.formats_types import FORMATS, IMPORTED, STRUCTURED, Reading, Refused
 
 __all__ = [
     "FORMATS",
-    "Decoded",
     "Reading",
     "Refused",
-    "decode",
     "detect",
     "detect_format",
     "lines_of",
@@ -153,7 +151,6 @@ def _tagged(text: str) -> Iterator[str]:
             yield f"## {label}"
             last = label
         yield f"- {words}" if label else line
-
 
 
 def numbers_of(reading: Reading) -> set[int]:

@@ -104,4 +104,5 @@ def _fold(word: str) -> str:
 
 def _plain(text: str) -> str:
     """One case, no accents."""
-    return MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())).translate(STROKES)
+    plain: str = MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return plain.translate(STROKES)

@@ -33,8 +33,8 @@ class Match:
 @lru_cache(maxsize=20_000)
 def normalise(text: str) -> str:
     """Letters and digits only, one case, single spaces."""
-    return NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
-
+    plain: str = NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    return plain.strip()
 
 
 def find_duplicate_normalised(text: str, known: Sequence[str]) -> Match | None:

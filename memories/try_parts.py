@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memories.consolidation_plan import Measure
+from memories.extraction_prompt import Measure
 from providers.models import Connection
 from sync.models import Character, Chat
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memories import formats
 from memories.blocks import parse, serialize_memories
+from memories.formats_text import decode
 from memories.formats_types import Reading, Refused
 
 NOTES = """# Seraphine, notes to self
@@ -119,7 +120,7 @@ def test_no_line_disappears_when_a_person_chose_another_format(text: str, form: 
 @given(st.binary(max_size=400), st.sampled_from(["", "a.json", "a.csv", "a.md"]))
 def test_no_bytes_make_reading_fail(data: bytes, name: str) -> None:
     try:
-        text = formats.decode(data).text
+        text = decode(data).text
         reading = formats.read(text, formats.detect(text, name))
     except Refused:
         return
@@ -204,18 +205,18 @@ def test_attributes_with_smart_quotes_and_angle_brackets() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_every_usual_encoding_is_read(encoding: str) -> None:
     text = "- Ólafur owed one crossing\n- Yuki wrote letters\n"
-    found = formats.decode(text.replace("\n", "\r\n").encode(encoding))
+    found = decode(text.replace("\n", "\r\n").encode(encoding))
     assert (found.text, found.warnings) == (text, ())
 
 
 def test_a_guess_at_the_encoding_is_told() -> None:
-    found = formats.decode("- Ólafur’s crossing".encode("cp1252"))
+    found = decode("- Ólafur’s crossing".encode("cp1252"))
     assert (found.text, found.warnings) == ("- Ólafur’s crossing", ("guessed_encoding",))
 
 
 def test_a_picture_is_refused() -> None:
     with pytest.raises(Refused, match="binary"):
-        formats.decode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
+        decode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
 
 
 def test_a_chat_is_refused() -> None:
