@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.ownership import unscoped
-from memories import memory_file, revisions
+from memories import memory_file, revisions, trash_items
 from memories.models import Revision, TrashItem
 
 KEPT = timedelta(days=30)
@@ -34,6 +34,7 @@ def put_back(user: User, item: TrashItem) -> Revision | None:
         if not rows.update(restored_at=timezone.now()):
             raise ValueError(_("This was put back already."))
         memory_file.insert_blocks(editor, [revisions.full_block(block) for block in blocks])
+        trash_items.note_reading(item.file, item)
     item.refresh_from_db(fields=["restored_at"])
     return item.file.revisions.get(number=item.file.version) if editor.is_changed else None
 

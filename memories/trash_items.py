@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from memories import revisions
+from memories import revisions, watermark
 from memories.blocks import is_topic
 from memories.memory_filters import topic_words
 from memories.models import MemoryFile, TrashItem
@@ -33,16 +34,32 @@ def add_all(file: MemoryFile, state: dict[str, Any], revision: int, *, kind: str
 
 def note_return(file: MemoryFile, revision: int) -> None:
     """Everything that was deleted after `revision` is there again because that one was restored."""
-    TrashItem.objects.for_user(file.owner).filter(file=file, restored_at=None, revision__gt=revision).update(
-        restored_at=timezone.now()
-    )
+    _returned(file, TrashItem.objects.for_user(file.owner).filter(revision__gt=revision))
 
 
 def note_undone(file: MemoryFile, revision: int) -> None:
     """What revision number `revision` deleted is there again because it was undone."""
-    TrashItem.objects.for_user(file.owner).filter(file=file, restored_at=None, revision=revision).update(
-        restored_at=timezone.now()
-    )
+    _returned(file, TrashItem.objects.for_user(file.owner).filter(revision=revision))
+
+
+def _returned(file: MemoryFile, rows: QuerySet[TrashItem]) -> None:
+    rows = rows.filter(file=file, restored_at=None)
+    for item in rows.exclude(kind=TrashItem.Kind.BLOCK).select_related("state"):
+        note_reading(file, item)
+    rows.update(restored_at=timezone.now())
+
+
+def keep_reading(file: MemoryFile, revision: int, reading: list[dict[str, Any]]) -> None:
+    """What had been read when everything was cleared to be read anew goes into the trash with the memories."""
+    for item in TrashItem.objects.for_user(file.owner).filter(file=file, revision=revision).select_related("state"):
+        item.state_id = revisions.pack_json(file, {**revisions.read_json(item.state), "reading": reading})
+        item.save(update_fields=["state"])
+
+
+def note_reading(file: MemoryFile, item: TrashItem) -> None:
+    """The chats of an item that is there again count as read again, as far as they did before."""
+    if kept := revisions.read_json(item.state).get("reading"):
+        watermark.count_as_read(file.owner, file.character, kept)
 
 
 def title_of(block: Block) -> str:

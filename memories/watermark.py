@@ -117,6 +117,25 @@ def read_again(user: User, chat: Chat, character: Character) -> Watermark:
         return recount(user, chat, character)
 
 
+READING = ("chat", "key", "first_index", "last_index", "marks", "messages", "memories", "outcome")
+
+
+def reading_of(user: User, character: Character) -> list[dict[str, Any]]:
+    """Everything that was read for a character, as JSON, so that it can count as read again."""
+    rows = ExtractedChunk.objects.for_user(user).filter(character=character).order_by("pk").values(*READING)
+    return [{**row, "chat": str(row["chat"])} for row in rows]
+
+
+def count_as_read(user: User, character: Character, kept: Sequence[dict[str, Any]]) -> None:
+    """What `reading_of` said counts as read again; what was read anew meanwhile stays as it is."""
+    chats = Chat.objects.for_user(user).filter(pk__in={one["chat"] for one in kept}, forgotten_at=None)
+    for chat in chats.select_related("tavern"):
+        own = [{**one, "chat": chat} for one in kept if one["chat"] == str(chat.pk)]
+        rows = [ExtractedChunk(owner=user, character=character, **one) for one in own]
+        ExtractedChunk.objects.bulk_create(rows, batch_size=200, ignore_conflicts=True)
+        recount(user, chat, character)
+
+
 def record(
     user: User,
     chat: Chat,

@@ -15,12 +15,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import PersonRequest, owned
 from accounts.models import User
-from memories import memory_file, trash
+from memories import memory_file, trash, trash_items
 from memories.character_frame import character_frame
-from memories.models import Memory, MemoryFile, TrashItem, Watermark
+from memories.models import Memory, MemoryFile, Revision, TrashItem, Watermark
 from memories.views.blocks import undo_save_url, undo_url
 from memories.views.saying import explained, say
-from memories.watermark import read_again
+from memories.watermark import read_again, reading_of
 from sync.models import Character
 
 
@@ -106,7 +106,7 @@ def _clear(request: PersonRequest, character: Character, files: list[Clearing]) 
             kind = TrashItem.Kind.CHARACTER if file.chat_id is None else TrashItem.Kind.FILE
             done.append(memory_file.clear(file, author=request.user, reason=reason, kind=kind, batch=batch))
         if is_reset:
-            _read_again(request.user, character)
+            _read_again(request.user, character, next((one for one in done if one), None))
     count = sum(one.removed for one in done if one)
     if not count:
         messages.info(request, _("There was nothing to clear."))
@@ -120,7 +120,9 @@ def _clear(request: PersonRequest, character: Character, files: list[Clearing]) 
     say(request, text % {"n": count, "days": trash.KEPT.days}, undo_save_url(latest.file, latest))
 
 
-def _read_again(user: User, character: Character) -> None:
-    """Every chat counts as not read yet."""
+def _read_again(user: User, character: Character, cleared: Revision | None) -> None:
+    """Every chat counts as not read yet, until the revision that cleared the memories is taken back."""
+    if cleared is not None:
+        trash_items.keep_reading(cleared.file, cleared.number, reading_of(user, character))
     for mark in Watermark.objects.for_user(user).filter(character=character).select_related("chat"):
         read_again(user, mark.chat, character)

@@ -7,8 +7,8 @@ from django.test import Client
 
 from accounts.models import User
 from memories import editing
-from memories.memory_file import file_for
-from memories.models import MemoryFile, Watermark
+from memories.memory_file import file_for, render
+from memories.models import MemoryFile, TrashItem, Watermark
 from memories.watermark import mark_read
 from memories.word_diff import in_line, line_rows, lines_in_line, word_diff
 from tests.support.builders import make_character, make_chat, make_tavern
@@ -152,6 +152,25 @@ def test_reset_clears_and_has_every_chat_read_again(alice: User, alice_client: C
     assert not file.blocks.exists()
     assert not Watermark.objects.for_user(alice).filter(chat=chat, index__gte=0).exists()
     assert file.revisions.first().reason.startswith("Reset")
+
+
+@pytest.mark.parametrize("way", ["undo", "put back", "restore"])
+def test_taking_a_reset_back_counts_the_chats_as_read_again(
+    alice: User, alice_client: Client, file: MemoryFile, way: str
+) -> None:
+    chat, text = make_chat(file.character, 6), render(file)
+    mark_read(alice, chat, file.character, 5)
+    alice_client.post(f"/characters/{file.character_id}/clear/", {"again": "1"})
+    assert not Watermark.objects.for_user(alice).filter(chat=chat, index__gte=0).exists()
+    if way == "undo":
+        alice_client.post(toast(alice_client).select_one("form")["action"])
+    elif way == "put back":
+        alice_client.post(f"/trash/{TrashItem.objects.for_user(alice).get(restored_at=None).pk}/put-back/")
+    else:
+        before = file.revisions.all()[1]
+        alice_client.post(f"/revisions/{before.pk}/restore/")
+    assert render(file) == text
+    assert Watermark.objects.for_user(alice).get(chat=chat).index == 5
 
 
 def test_of_several_files_only_the_chosen_ones_are_cleared(alice: User, alice_client: Client, file: MemoryFile) -> None:
