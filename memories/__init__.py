@@ -1,0 +1,23 @@
+"""What is worth remembering of the chats, from the first message read to the line in a prompt.
+
+All modules stand in one folder, so that each is found under its own name. `name*` is a verb with the steps behind it.
+
+* texts (pure): `blocks` the memory file as text · `formats*` foreign notes · `transcript` `plain_text` `markup` messages
+  · `templating` `prompts/` · `answer` what a model said · `names` `grounding` `evidence` what a memory is based on
+  · `similarity` `pairs` `cues` `superseding` which memories meet · `grouping` `conservation` what became of which
+  · `merge` `outside_merge` `orders` `word_diff` `two_texts` two sides of a text · `reading` `lineage` what was read
+  · `quote_*` quotes in messages · `date_span` `story_dates` days · `file_names` `price`
+* reading chats: `extraction*` · `watermark` how far · `unread` how much is left
+* the memory file: `memory_file` the one way to change it · `file_editor` `file_state` `outlines` `revisions` `wordings`
+  · `takeover` `outside_text` edits made outside · `write_back` into the Data Bank · `layouts` `layout_form` its form
+* changed by hand: `editing` `locking` `pinning` `copying` one thing at once · `find_replace` `replacing`
+  · `drafts` `draft_*` `merge_page` an edit of many steps · `trash*`
+* changed by a model and reviewed: `proposals` · `consolidation*` · `conversion*`
+* looked after: `review*` `source_changes` queues · `ancestors` `ancestry` what was replaced · `forgetting`
+* taken along: `export*` `importing_export*`
+* prompts of one's own: `own_prompts` `prompt_*` · `try_*`
+* shown: `queries` `page_queries` · `dashboard` `first_day` `first_steps` `wizard` `last_backup` `prompts_seen` home
+  · `character_*` `chat_page` `memory_list` `memory_filters` `evidence_page` `history_page` `timeline*` `search_*`
+  · `health` · `forms` `local_time`
+* wired: `apps` `urls` `routes/` `views/` `models/` `management/` `templatetags/`
+"""

@@ -226,6 +226,15 @@ def test_pure_modules_know_neither_django_nor_network_nor_queue(name: str) -> No
     assert _reach(ROOT / name, set()) & UNCLEAN == set()
 
 
+def test_the_map_of_the_field_names_every_module_and_no_other() -> None:
+    text = ast.get_docstring(ast.parse((ROOT / "memories" / "__init__.py").read_text("utf-8"))) or ""
+    named = re.findall(r"`([\w*/]+)`", text.partition("\n* ")[2])
+    entries = [path for path in (ROOT / "memories").iterdir() if path.name not in SKIPPED_FOLDERS | {"__init__.py"}]
+    there = {f"{path.name}/" if path.is_dir() else path.stem for path in entries}
+    assert [one for one in there if not any(fnmatch(one, pattern) for pattern in named)] == []
+    assert [pattern for pattern in named if not any(fnmatch(one, pattern) for one in there)] == []
+
+
 def test_pure_modules_are_typed_strictly() -> None:
     overrides = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]["overrides"]
     strict = next(one["module"] for one in overrides if one.get("warn_return_any"))
