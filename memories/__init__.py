@@ -2,7 +2,7 @@
 
 All modules stand in one folder, so that each is found under its own name. `name*` is a verb with the steps behind it.
 
-* texts (pure): `blocks` the memory file as text · `formats*` foreign notes · `transcript` `plain_text` `markup` messages
+* texts (pure): `blocks` the memory file as text · `formats*` foreign notes · `transcript` `plain_text` `markup` chats
   · `templating` `prompts/` · `answer` what a model said · `names` `grounding` `evidence` what a memory is based on
   · `similarity` `pairs` `cues` `superseding` which memories meet · `grouping` `conservation` what became of which
   · `merge` `outside_merge` `orders` `word_diff` `two_texts` two sides of a text · `reading` `lineage` what was read
