@@ -9,6 +9,7 @@ from typing import Any
 
 from accounts.models import User
 from memories import formats, revisions
+from memories.blocks import clean_loose
 from memories.conversion_words import refusal
 from memories.formats_lines import has_words
 from memories.formats_text import Decoded, decode, normal
@@ -33,16 +34,18 @@ class Source:
 
 def read_source(name: str, data: bytes | str, *, attachment: str = "") -> Source:
     """Decode and tell the format. ValueError with a finished sentence for what is no notes."""
+    name = clean_loose(name)
     if len(data) > LARGEST:
         raise ValueError(refusal("too_big", name))
     try:
         decoded = decode(data) if isinstance(data, bytes) else Decoded(normal(data), "text")
     except Refused as refused:
         raise ValueError(refusal(refused.code, name)) from refused
-    if not has_words(decoded.text):
+    text = clean_loose(decoded.text)  # quotes of it go into rows, which hold no NUL
+    if not has_words(text):
         raise ValueError(refusal("empty", name))
-    form = formats.detect(decoded.text, name)
-    return Source(name, decoded.text, form, decoded.warnings, attachment)
+    form = formats.detect(text, name)
+    return Source(name, text, form, decoded.warnings, attachment)
 
 
 def reading_of(name: str, text: str, form: str, warnings: Iterable[str] = ()) -> Reading:
@@ -54,7 +57,12 @@ def reading_of(name: str, text: str, form: str, warnings: Iterable[str] = ()) ->
     extra = ["settings"] if found.shown is not None and form != "json" else []
     if form not in STRUCTURED and name.lower().endswith((".json", ".jsonl")) and text.lstrip()[:1] in ("{", "["):
         extra.append("broken_json")
-    return replace(found, warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *extra])))
+    return replace(
+        found,
+        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *extra])),
+        shown=None if found.shown is None else clean_loose(found.shown),  # JSON has ways to write NUL
+        leftovers=tuple(replace(one, text=clean_loose(one.text)) for one in found.leftovers),
+    )
 
 
 @dataclass(frozen=True)

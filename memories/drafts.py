@@ -64,7 +64,9 @@ def open_edit(user: User, file: MemoryFile) -> Draft:
 def start(user: User, file: MemoryFile, *, kind: str, title: str) -> Draft:
     """A fresh draft: the result of a consolidation, an import or a reformat."""
     _check_owner(user, file)
-    return Draft.objects.create(owner=user, file=file, kind=kind, title=title[:200], base_version=_version(file))
+    return Draft.objects.create(
+        owner=user, file=file, kind=kind, title=clean_loose(title)[:200], base_version=_version(file)
+    )
 
 
 @contextmanager

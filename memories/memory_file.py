@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from jobs.models import Job
 from memories import file_state, revisions, trash_items
-from memories.blocks import sniff_format
+from memories.blocks import clean_loose, sniff_format
 from memories.file_editor import Editor, NewMemory, NotInFile
 from memories.file_names import auto_file_name
 from memories.models import Memory, MemoryFile, Revision
@@ -296,7 +296,7 @@ def _write_revision(
     return Revision.objects.create(
         file=file,
         number=file.version,
-        reason=reason[:200],
+        reason=clean_loose(reason)[:200],
         author=author,
         job=job,
         text_id=text_id,

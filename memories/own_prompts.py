@@ -15,6 +15,7 @@ from django.db.models import Max, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from memories.blocks import clean_loose
 from memories.models import PromptOverride
 from memories.prompts import BALANCED, VERSIONS, PromptText, prompt_text
 from sync.models import Character
@@ -214,7 +215,7 @@ def _title_of(user: User, name: str) -> str:
 
 
 def _checked(text: str) -> str:
-    text = text.replace("\r\n", "\n").replace("\x00", "").strip()
+    text = clean_loose(text.replace("\r\n", "\n")).strip()
     if not text:
         raise ValueError(_("A prompt needs some text."))
     if len(text) > LONGEST:
@@ -223,7 +224,7 @@ def _checked(text: str) -> str:
 
 
 def _checked_title(user: User, title: str, but: str = "") -> str:
-    title = " ".join(title.split())
+    title = " ".join(clean_loose(title).split())
     if not title or len(title) > 100:
         raise ValueError(_("A strategy needs a name of at most 100 characters."))
     if any(one.title.casefold() == title.casefold() and one.name != but for one in strategies(user)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import User
 from charmem_site.backup.archive import write
 from charmem_site.backup.restoring import restore
-from memories import drafts, editing, memory_file, replacing, revisions, trash
+from memories import conversion, drafts, editing, memory_file, own_prompts, replacing, revisions, trash
 from memories.find_replace import Options
 from memories.memory_file import change, file_for, render
 from memories.models import Draft, DraftStep, Memory, MemoryFile, TrashItem
@@ -221,3 +222,26 @@ def test_an_open_edit_a_month_old_is_still_there(alice: User, file: MemoryFile) 
     Draft.objects.for_user(alice).filter(pk=draft.pk).update(updated_at=draft.created_at - timedelta(days=400))
     trash.purge()
     assert drafts.view(drafts.open_edit(alice, fresh(file))).changes == 1
+
+
+def test_letters_that_no_database_takes_are_left_out_everywhere(alice: User, file: MemoryFile) -> None:
+    """PostgreSQL takes no NUL, and no database half of a pair."""
+    odd = "a\x00b\ud800c"
+    options = Options(find="begins", replace=odd)
+    digest = replacing.preview(alice, replacing.Scope(), options).digest
+    replacing.replace(alice, replacing.Scope(), options, digest)
+    again = fresh(file)
+    assert "one abc." in render(again)
+    assert again.revisions.get(number=2).reason == "“begins” replaced by “abc”"
+    assert own_prompts.create_strategy(alice, odd).title == "abc"
+    assert own_prompts.save_text(alice, "extraction", f"{odd} {{{{memories}}}}").text.startswith("abc ")
+    proposal = conversion.start_conversion(alice, again, source_name=f"{odd}.md", text=f"# {odd}\n\n- Eats {odd}.\n")
+    assert proposal.source_name == "abc.md"
+    conversion.save(alice, proposal)
+    assert "- Eats abc." in render(fresh(file))
+    entry = {"uid": 0, "key": [odd], "comment": odd, "content": f"Sees {odd}.", "extensions": {odd: odd}, odd: odd}
+    for name in ("book.json", "book.jsonl", "book.txt"):
+        entry["content"] = f"Sees {odd} in {name}."
+        book = json.dumps({"entries": {"0": entry}, "name": odd, "x": [odd, {odd: [odd]}]})
+        conversion.save(alice, conversion.start_conversion(alice, fresh(file), source_name=name, text=book))
+    assert "- Sees abc in book.json." in render(fresh(file))
