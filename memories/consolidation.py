@@ -24,7 +24,7 @@ from memories.models import MemoryFile, Proposal, Revision
 from memories.own_prompts import NoSuchPrompt, text_in_force
 from memories.prompt_words import SHORT
 from memories.prompts import BALANCED
-from memories.proposals import enqueue_work, page_of
+from memories.proposals import begin, page_of
 from memories.proposals import rows as rows_of
 from providers.models import Connection
 from providers.queries import default_connection
@@ -64,12 +64,7 @@ def start_consolidation(
     items = items_of(user, file, block_ids)
     if len(items) < FEWEST:
         raise ValueError(_("Choose at least two memories that are not locked; there is nothing to put together yet."))
-    proposal = _proposal(user, file, items, strategy, connection, previous)
-    with transaction.atomic():
-        proposal.save(force_insert=True)
-        proposal.job = enqueue_work(user, proposal)
-        proposal.save(update_fields=["job"])
-    return proposal
+    return begin(user, _proposal(user, file, items, strategy, connection, previous))
 
 
 def rerun(user: User, proposal: Proposal, *, strategy: str = "", connection: Connection | None = None) -> Proposal:

@@ -34,7 +34,7 @@ from memories.file_editor import NewMemory
 from memories.formats_types import Reading
 from memories.models import Draft, MemoryFile, Proposal, Revision
 from memories.own_prompts import text_in_force
-from memories.proposals import CONVERT, enqueue_work, page_of
+from memories.proposals import CONVERT, begin, page_of
 from providers.models import Connection
 from providers.queries import default_connection
 
@@ -176,7 +176,7 @@ def _start(
         _plan_for_model(proposal, reading, source.text)
         return _by_model(user, proposal, connection)
     if len(source.text) > LARGE:
-        return _as_job(user, proposal)
+        return begin(user, proposal)
     reading = reading_of(source.name, source.text, params["format"], source.warnings)
     with transaction.atomic():
         proposal.save(force_insert=True)
@@ -221,15 +221,7 @@ def _by_model(user: User, proposal: Proposal, connection: Connection | None) -> 
     prompt = text_in_force(user, "conversion", proposal.file.character)
     proposal.params |= {"strategy": "conversion", "prompt": prompt.text}
     proposal.connection, proposal.model, proposal.prompt_version = connection, connection.model, prompt.version
-    return _as_job(user, proposal)
-
-
-def _as_job(user: User, proposal: Proposal) -> Proposal:
-    with transaction.atomic():
-        proposal.save(force_insert=True)
-        proposal.job = enqueue_work(user, proposal)
-        proposal.save(update_fields=["job"])
-    return proposal
+    return begin(user, proposal)
 
 
 def save(user: User, proposal: Proposal, *, file: MemoryFile | None = None) -> Revision:

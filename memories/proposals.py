@@ -6,7 +6,10 @@ planned ──▶ running ──▶ ready ──▶ applied
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+import json
+
+from django.db import transaction
+from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -19,7 +22,7 @@ from memories import drafts
 from memories.consolidation_parts import FAILED, WAITING
 from memories.consolidation_run import KIND as CONSOLIDATE
 from memories.consolidation_run import set_state
-from memories.models import Draft, Proposal
+from memories.models import Draft, MemoryFile, Proposal
 
 CONVERT = "convert"
 UNDER_WAY = (Proposal.State.PLANNED, Proposal.State.RUNNING)
@@ -30,6 +33,37 @@ WORK = {
     Proposal.Kind.CONVERSION: (CONVERT, gettext_noop("Import %(name)s")),
     Proposal.Kind.REFORMAT: (CONVERT, gettext_noop("Sort %(name)s into topics")),
 }
+
+
+def begin(user: User, proposal: Proposal) -> Proposal:
+    """Store a new proposal and queue the work on it; gives the one that waits or runs already when the same is asked
+    for once more, so that a second press pays nothing."""
+    with transaction.atomic():
+        MemoryFile.objects.for_user(user).filter(pk=proposal.file_id).update(version=F("version"))  # holds the row
+        if (same := _under_way(user, proposal)) is not None:
+            return same
+        proposal.save(force_insert=True)
+        proposal.job = enqueue_work(user, proposal)
+        proposal.save(update_fields=["job"])
+    return proposal
+
+
+def _under_way(user: User, new: Proposal) -> Proposal | None:
+    """Work on the same sources with the same words and the same model."""
+    rows = Proposal.objects.for_user(user).filter(
+        kind=new.kind,
+        file=new.file_id,
+        base_version=new.base_version,
+        source=new.source_id,
+        connection=new.connection_id,
+        model=new.model,
+        state__in=UNDER_WAY,
+        job__state__in=Job.ACTIVE,
+        job__cancel_requested=False,
+    )
+    wanted = json.loads(json.dumps(new.params))
+    same = (one for one in rows if {name: one.params.get(name) for name in wanted} == wanted)
+    return next(same, None)
 
 
 def enqueue_work(user: User, proposal: Proposal) -> Job:

@@ -19,7 +19,7 @@ from memories.consolidation_reads import estimate
 from memories.consolidation_setup import Setup, read_setup
 from memories.models import MemoryFile, Proposal
 from memories.proposals import UNDER_WAY
-from memories.views.consolidation_review import review_page
+from memories.views.consolidation_review import consolidation_of, review_page
 from memories.views.files import chosen_file
 from memories.views.proposal_run import run_context
 from memories.views.saying import explained
@@ -85,7 +85,7 @@ def page(request: PersonRequest, proposal: Proposal) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def again(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Run the same choice once more, with the same or another strategy or model; this result is kept."""
-    proposal = owned(Proposal, request, pk=proposal_id)
+    proposal = consolidation_of(request, proposal_id)
     setup = read_setup(request.user, request.POST or _as_before(proposal))
     if request.method == "POST":
         with explained(request):

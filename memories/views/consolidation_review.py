@@ -42,10 +42,15 @@ def review_page(request: PersonRequest, proposal: Proposal, draft: Draft) -> Htt
     return render(request, "memories/consolidate_review.html", context)
 
 
+def consolidation_of(request: PersonRequest, proposal_id: UUID) -> Proposal:
+    """The person's consolidation, or 404: an import is reviewed elsewhere."""
+    return owned(Proposal, request, pk=proposal_id, kind=Proposal.Kind.CONSOLIDATION)
+
+
 @require_POST
 def keep(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Put old memories back beside the new ones, word for word: those named, or all that are lost."""
-    proposal = owned(Proposal, request, pk=proposal_id)
+    proposal = consolidation_of(request, proposal_id)
     with explained(request):
         ids = _named(request, proposal)
         consolidation.put_back(proposal, ids)
@@ -57,7 +62,7 @@ def keep(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
 @require_POST
 def let_go(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Do without old memories on purpose. The history keeps them."""
-    proposal = owned(Proposal, request, pk=proposal_id)
+    proposal = consolidation_of(request, proposal_id)
     with explained(request):
         ids = _named(request, proposal)
         consolidation.let_go(proposal, ids)
@@ -69,7 +74,7 @@ def let_go(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
 @require_POST
 def apply(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """One revision of the file. What is lost is lost only when the button said so."""
-    proposal = owned(Proposal, request, pk=proposal_id)
+    proposal = consolidation_of(request, proposal_id)
     file = proposal.file
     try:
         with explained(request):
@@ -85,7 +90,7 @@ def apply(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
 @require_safe
 def compare(request: PersonRequest, proposal_id: UUID, other_id: UUID) -> HttpResponse:
     """Two results of the same choice side by side, with price."""
-    left, right = (owned(Proposal, request, pk=pk) for pk in (proposal_id, other_id))
+    left, right = (consolidation_of(request, pk) for pk in (proposal_id, other_id))
     context = {
         **side_by_side(request.user, left, right),
         "proposal": left,

@@ -70,7 +70,7 @@ def lines_left(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Add left-over lines to the result, or leave them out: those that the form names, or all."""
     proposal = owned(Proposal, request, pk=proposal_id)
     with explained(request):
-        chosen = [int(one) for one in request.POST.getlist("line") if one.isdecimal() and len(one) < 10]
+        chosen = _numbers(request, "line")
         if "add" in request.POST:
             count = conversion.add_lines(proposal, chosen)
             text = ngettext("%(n)d line added as a memory.", "%(n)d lines added as memories.", count)
@@ -81,12 +81,17 @@ def lines_left(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     return redirect("memories:proposal", proposal.pk)
 
 
+def _numbers(request: PersonRequest, field: str) -> list[int]:
+    """The places that a field names."""
+    return [int(one) for one in request.POST.getlist(field) if one.isdecimal() and len(one) < 10]
+
+
 @require_POST
 def known(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Take a memory in although the file has it already."""
     proposal = owned(Proposal, request, pk=proposal_id)
     with explained(request):
-        conversion.add_known(proposal, [int(one) for one in request.POST.getlist("known") if one.isdecimal()])
+        conversion.add_known(proposal, _numbers(request, "known"))
     return redirect("memories:proposal", proposal.pk)
 
 
