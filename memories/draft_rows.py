@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
-from memories.draft_overlay import Fields, Overlay
+from memories.draft_overlay import Fields, Overlay, RowChange
 from memories.file_editor import NotInFile
 from memories.file_state import BLOCK_FIELDS, BLOCK_LINKS, MEMORY_FIELDS, plain
 from memories.models import Memory, MemoryFile
@@ -82,14 +82,35 @@ class DraftRows:
         outline = outline_of(self.file)
         if found is None and not self.overlay:
             return list(outline.counts)
+        is_filtered = found is not None
         counts = dict(outline.counts if found is None else found.order_by().values_list("block").annotate(n=Count("*")))
         found = self._memories.filter(is_topic=False) if found is None else found
-        for part in parts([one for one, change in self.overlay.memories.items() if not change.is_made]):
+        for part in parts([one for one in self.recounted(is_filtered) if not self.overlay.memories[one].is_made]):
             for block in found.filter(pk__in=part).order_by().values_list("block", flat=True):
-                counts[block] -= 1
+                counts[block] = counts.get(block, 0) - 1
         if not self.overlay.blocks:
             return [(one, counts.get(one, 0)) for one, _n in outline.counts]
         return [(one, counts.get(one, 0)) for one in (uuid.UUID(place[2]) for place in self.block_places())]
+
+    def recounted(self, is_filtered: bool) -> list[str]:
+        """The bullets of the edit that lists may have to count elsewhere than the file has them: under filters all,
+        without them not those that are only reworded."""
+        changes = self.overlay.memories
+        return [one for one, change in changes.items() if is_filtered or _is_placed_anew(change)]
+
+    def topic_tags(self, block_ids: Sequence[str]) -> dict[str, str]:
+        """The words of the first topic tag of each of these blocks; blocks without one are left out."""
+        found: list[tuple[float, datetime, str, str, str]] = []
+        for part in parts(block_ids):
+            tags = self._memories.filter(block__in=[uuid.UUID(one) for one in part], is_topic=True).order_by()
+            rows = tags.values_list("order", "created_at", "pk", "block", "text")
+            found += [(order, born, str(pk), str(block), text) for order, born, pk, block, text in rows]
+        found = [one for one in found if one[2] not in self.overlay.memories]
+        wanted = set(block_ids)
+        for key, row in self.memories(self.overlay.memories).items():
+            if row["is_topic"] and row["block"] in wanted:
+                found.append((row["order"], datetime.fromisoformat(row["created_at"]), key, row["block"], row["text"]))
+        return {block: text for _order, _born, _pk, block, text in sorted(found, reverse=True)}
 
     def read_blocks(self, block_ids: Sequence[str]) -> list[str]:
         """Load all bullets that the file has in these blocks, in one go; their ids."""
@@ -168,6 +189,11 @@ def is_id(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_placed_anew(change: RowChange) -> bool:
+    """Made, deleted, put into another block, or a topic tag on one side only."""
+    return change.before is None or change.after is None or bool({"block", "is_topic"} & change.after.keys())
 
 
 def _is_in(after: Fields | None, block_id: str) -> bool:

@@ -6,7 +6,7 @@ Lists are made from ids, orders and counts; bullets are loaded for the blocks th
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -189,24 +189,29 @@ class DraftView:
             self._chats = Chat.objects.for_user(self.draft.owner).in_bulk(ids)
         return self._chats.get(chat_id)
 
-    def _own_counts(self, filters: RowFilters | None) -> dict[uuid.UUID, int]:
+    def _own_counts(self, filters: RowFilters | None) -> Counter[uuid.UUID]:
         """How many of the bullets that the edit changes are shown in each block."""
-        counts: defaultdict[uuid.UUID, int] = defaultdict(int)
-        for row in self.memories(self.overlay.memories):
-            if not row.is_topic and self._holds(filters, row):
-                counts[row.block_id] += 1
-        return counts
+        rows = self.memories(self.rows.recounted(filters is not None))
+        return Counter(row.block_id for row in self._passing(filters, rows))
 
     def _whole_counts(self, filters: RowFilters | None) -> dict[uuid.UUID, int]:
         """Blocks that have to be counted anew bullet by bullet."""
         blocks = self.blocks(self._to_count_anew()) if filters else []
-        return {one.id: sum(not row.is_topic and self._holds(filters, row) for row in one.memories) for one in blocks}
+        rows = [row for one in blocks for row in one.memories]
+        counts = Counter(row.block_id for row in self._passing(filters, rows))
+        return {one.id: counts[one.id] for one in blocks}
 
-    def _holds(self, filters: RowFilters | None, row: DraftMemory) -> bool:
+    def _passing(self, filters: RowFilters | None, rows: Iterable[DraftMemory]) -> list[DraftMemory]:
+        """Those of the bullets that the filters show, topic tags left out. There may be thousands: the blocks and
+        their topic tags are read together."""
+        bullets = [row for row in rows if not row.is_topic]
         if filters is None:
-            return True
-        topic = self.topic(row.block_id)
-        return filters.holds(row, row.block, topic.text if topic else "")
+            return bullets
+        keys = dict.fromkeys(str(row.block_id) for row in bullets)
+        blocks = {key: self._block(key, row) for key, row in self.rows.blocks(keys).items()}
+        tags = self.rows.topic_tags(list(keys))
+        found = ((row, key) for row in bullets if (key := str(row.block_id)) in blocks)
+        return [row for row, key in found if filters.holds(row, blocks[key], tags.get(key, ""))]
 
     def _to_count_anew(self) -> set[str]:
         """Blocks whose every bullet may match otherwise than in the file: changed themselves, or their topic tag."""
@@ -237,7 +242,9 @@ class DraftView:
     def _read_bullets(self, keys: list[str]) -> None:
         """The bullets of several blocks in one query."""
         found: dict[str, list[DraftMemory]] = {one: [] for one in keys}
-        ids = dict.fromkeys([*self.rows.read_blocks(keys), *self.overlay.memories])
+        changes = self.overlay.memories.items()
+        coming = [one for one, change in changes if change.after and change.after.get("block") in found]
+        ids = dict.fromkeys([*self.rows.read_blocks(keys), *coming])
         for one, row in self.rows.memories(ids).items():
             if row["block"] in found:
                 found[row["block"]].append(self._memory(one, row))

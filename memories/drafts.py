@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -95,9 +96,10 @@ def redo(draft: Draft) -> str | None:
 
 def view(draft: Draft) -> DraftView:
     """The file as this draft has it; one query, which also tells what undo and redo would do."""
-    steps = list(draft.steps.filter(number__lte=F("draft__pointer") + 1).annotate(at=F("draft__pointer")))
-    steps.sort(key=lambda one: one.number)
-    draft.pointer = steps[0].at if steps else 0
+    rows = draft.steps.filter(number__lte=F("draft__pointer") + 1).order_by("number")
+    read = list(rows.values_list(*_Step._fields, "draft__pointer"))
+    draft.pointer = read[0][-1] if read else 0
+    steps = [_Step(*row[:-1]) for row in read]
     done, undone = steps[: draft.pointer], steps[draft.pointer :]
     labels = done[-1].label if done else "", undone[0].label if undone else ""
     return DraftView(draft, fold(one.changes for one in done), labels)
@@ -150,13 +152,22 @@ def _version(file: MemoryFile) -> int:
     return file.version
 
 
-def _steps(draft: Draft) -> list[DraftStep]:
+class _Step(NamedTuple):
+    """One step as it was read: a long edit has thousands, which are read for each of its pages."""
+
+    pk: int
+    label: str
+    changes: list[Change]
+
+
+def _steps(draft: Draft) -> list[_Step]:
     """The steps in force, oldest first."""
     draft.refresh_from_db(fields=["pointer", "state"])
-    return list(draft.steps.filter(number__lte=draft.pointer).order_by("number"))
+    rows = draft.steps.filter(number__lte=draft.pointer).order_by("number")
+    return [_Step(*row) for row in rows.values_list(*_Step._fields)]
 
 
-def _store(draft: Draft, known: list[DraftStep], label: str, changes: list[Change]) -> None:
+def _store(draft: Draft, known: list[_Step], label: str, changes: list[Change]) -> None:
     """Write the step behind `known`; once more behind what another tab made of them in the meantime."""
     for _attempt in range(2):
         if _append(draft, known, label, changes):
@@ -171,7 +182,7 @@ def _store(draft: Draft, known: list[DraftStep], label: str, changes: list[Chang
     raise ValueError(_("The same memories were changed in another tab just now. Look at them, then try again."))
 
 
-def _append(draft: Draft, known: list[DraftStep], label: str, changes: list[Change]) -> bool:
+def _append(draft: Draft, known: list[_Step], label: str, changes: list[Change]) -> bool:
     """Compare-and-set: the step follows exactly the steps that it was made on."""
     rows = Draft.objects.for_user(draft.owner).filter(pk=draft.pk, state=Draft.State.OPEN, pointer=len(known))
     with transaction.atomic():
