@@ -14,7 +14,18 @@ from memories.draft_later import later
 from memories.draft_overlay import Fields, Overlay, RowChange, difference
 from memories.draft_rows import DraftRows, Place
 from memories.file_state import BLOCK_FIELDS, BLOCK_LINKS
-from memories.merge import BOTH, MINE, THEIRS, Block, MergeBlock, added_lines, arranged, is_conflict, merge_block
+from memories.merge import (
+    BOTH,
+    MINE,
+    THEIRS,
+    Block,
+    MergeBlock,
+    added_lines,
+    arranged,
+    is_conflict,
+    is_locked_since,
+    merge_block,
+)
 from memories.models import MemoryFile
 from memories.orders import between
 
@@ -56,7 +67,7 @@ def conflicts_of(file: MemoryFile, began: int, now: int, overlay: Overlay) -> Si
     for block_id in _touched(overlay, {one: base for one, (base, _theirs) in changed.items()}):
         base, theirs = changed[block_id]
         mine = _mine(block_id, base, overlay, rows)
-        if is_conflict(base, mine, theirs):
+        if is_conflict(base, mine, theirs) or is_locked_since(base, mine, theirs):
             conflicts[block_id] = Conflict(base, mine, theirs)
     since = later(file, began, now, overlay)
     for block_id, base in since.bases.items():

@@ -60,6 +60,15 @@ def is_conflict(base: Block | None, mine: Block | None, theirs: Block | None) ->
     return seen[0] != seen[1] and seen[0] != seen[2] and seen[1] != seen[2]
 
 
+def is_locked_since(base: Block | None, mine: Block | None, theirs: Block | None) -> bool:
+    """Whether the edit rewords or takes out words that were locked in the file after it began."""
+    if base is None or theirs is None:
+        return False
+    ours = {one["id"]: one["text"] for one in mine["memories"]} if mine else {}
+    locked = _locked(theirs) - _locked(base)
+    return any(one["id"] in locked and ours.get(one["id"]) != one["text"] for one in theirs["memories"])
+
+
 def merge_block(block_id: str, base: Block | None, mine: Block | None, theirs: Block | None, choice: str) -> MergeBlock:
     """The three sides as lines; the label is one when it differs."""
     sides = [one for one in (base, mine, theirs) if one]
@@ -90,6 +99,10 @@ def arranged(ids: Sequence[str], moved: Iterable[tuple[float, str, str | None]])
 def _seen(block: Block | None) -> tuple[str, str, tuple[str, ...]] | None:
     """What a person reads of a block; a block without bullets is none."""
     return (block["label"], block["date"], tuple(_texts(block))) if block and block["memories"] else None
+
+
+def _locked(block: Block) -> set[str]:
+    return {one["id"] for one in block["memories"] if block["is_locked"] or one["is_locked"]}
 
 
 def _texts(block: Block | None) -> list[str]:

@@ -151,3 +151,39 @@ def test_undo_of_a_batch_after_other_changes(alice: User, file: MemoryFile) -> N
         editing.undo_batch(alice, made.batch)
     assert lines(other) == {"later": ["later."]}
     assert lines(file)["one"] == ["one begins.", "one ends."]
+
+
+@pytest.mark.parametrize("what", ["bullet", "block"])
+def test_words_that_were_locked_meanwhile_are_asked_about(alice: User, file: MemoryFile, what: str) -> None:
+    draft = drafts.open_edit(alice, file)
+    block = block_id(file, "one")
+    reword(draft, text_id(file, "one ends."), "one in new words.")
+    if what == "block":
+        with change(again(file), reason="locked") as editor:
+            editor.set_block(block, is_locked=True)
+    else:
+        other = drafts.start(alice, again(file), kind=Draft.Kind.REFORMAT, title="locked")
+        with drafts.step(other, "lock") as step:
+            step.set_memories([text_id(file, "one ends.")], is_locked=True)
+        drafts.save(other)
+    with pytest.raises(MergeNeeded):
+        drafts.save(draft)
+    drafts.choose(draft, block, "theirs")
+    drafts.save(draft)
+    assert lines(file)["one"] == ["one begins.", "one ends."]
+
+
+def test_unlocked_reworded_and_locked_again_in_one_edit(alice: User, file: MemoryFile) -> None:
+    with change(file, reason="locked") as editor:
+        editor.set_block(block_id(file, "one"), is_locked=True)
+    draft = drafts.open_edit(alice, again(file))
+    block = block_id(file, "one")
+    with drafts.step(draft, "unlock") as step:
+        step.set_block(block, is_locked=False)
+    reword(draft, text_id(file, "one ends."), "one in new words.")
+    with drafts.step(draft, "lock") as step:
+        step.set_block(block, is_locked=True)
+    with change(again(file), reason="elsewhere") as editor:
+        editor.add_block("four", ["four begins."], origin="extracted")
+    drafts.save(draft)
+    assert lines(file)["one"] == ["one begins.", "one in new words."]
