@@ -21,6 +21,7 @@ from memories.models import MemoryFile, Proposal
 from memories.proposals import UNDER_WAY
 from memories.views.consolidation_review import consolidation_of, review_page
 from memories.views.files import chosen_file
+from memories.views.pace import keep_pace
 from memories.views.proposal_run import run_context
 from memories.views.saying import explained
 from sync.models import Character
@@ -40,6 +41,7 @@ def choose(request: PersonRequest, character_id: UUID) -> HttpResponse:
         messages.warning(request, _("These memories changed meanwhile. Look at the blocks again; nothing was started."))
     elif is_sent:
         with explained(request):
+            keep_pace(request, "run")
             proposal = consolidation.start_consolidation(
                 request.user, file, block_ids=picked.blocks, strategy=setup.strategy, connection=setup.connection
             )
@@ -89,6 +91,7 @@ def again(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     setup = read_setup(request.user, request.POST or _as_before(proposal))
     if request.method == "POST":
         with explained(request):
+            keep_pace(request, "run")
             made = consolidation.rerun(request.user, proposal, strategy=setup.strategy, connection=setup.connection)
             return redirect("memories:proposal", made.pk)
     character = proposal.file.character

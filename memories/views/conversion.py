@@ -25,6 +25,7 @@ from memories.memory_list import is_uuid
 from memories.models import MemoryFile, Proposal
 from memories.views.blocks import undo_url
 from memories.views.files import chosen_file
+from memories.views.pace import keep_pace
 from memories.views.saying import explained, say
 from providers.queries import default_connection
 from sync.models import Attachment, Character
@@ -38,6 +39,7 @@ def choose(request: PersonRequest, character_id: UUID) -> HttpResponse:
     status = 200
     if request.method == "POST":
         with explained(request):
+            keep_pace(request, "upload")
             name, data, attachment = _chosen(request, character)
             found = conversion.start_conversion(request.user, file, source_name=name, text=data, attachment=attachment)
             return redirect("memories:proposal", found.pk)
@@ -80,6 +82,7 @@ def reformat(request: PersonRequest, character_id: UUID) -> HttpResponse:
     status = 200
     if request.method == "POST":
         with explained(request):
+            keep_pace(request, "run")
             found = conversion.start_reformat(
                 request.user,
                 file,

@@ -22,6 +22,7 @@ from memories.memory_list import is_uuid
 from memories.models import Draft, MemoryFile, Proposal
 from memories.views.blocks import undo_url
 from memories.views.editor_place import bar
+from memories.views.pace import keep_pace
 from memories.views.proposal_run import run_context
 from memories.views.saying import explained, say
 from providers.queries import default_connection
@@ -100,6 +101,7 @@ def again(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Read the source once more: as another format, or by a model. This reading is kept for stepping back."""
     proposal = owned(Proposal, request, pk=proposal_id)
     with explained(request):
+        keep_pace(request, "run")
         by = conversion.MODEL if request.POST.get("by") == conversion.MODEL else conversion.RULES
         form = request.POST.get("format", "")
         return redirect("memories:proposal", conversion.again(request.user, proposal, form=form, by=by).pk)

@@ -17,6 +17,7 @@ from accounts.access import PersonRequest
 from memories import importing_export
 from memories import importing_export_upload as uploads
 from memories.importing_export_read import BadExport, ExportIn, read
+from memories.views.pace import keep_pace
 from memories.views.saying import say
 from sync.models import Character
 
@@ -46,6 +47,10 @@ def page(request: PersonRequest) -> HttpResponse:
 
 
 def _upload(request: PersonRequest, file: UploadedFile) -> HttpResponse:
+    try:
+        keep_pace(request, "upload")
+    except ValueError as too_often:
+        return _choose(request, str(too_often))
     token = uploads.keep(request.user, file)
     try:
         _export(request, token)

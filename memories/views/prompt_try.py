@@ -14,8 +14,10 @@ from memories import extraction_plan, prompt_pages, prompt_words, try_it, try_it
 from memories.try_it import Preview
 from memories.try_it_page import Choice
 from memories.try_parts import Trial
+from memories.views.pace import keep_pace
 from memories.views.polled import polled
 from memories.views.prompts import page_of
+from memories.views.saying import explained
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -31,9 +33,11 @@ def page(request: PersonRequest, name: str) -> HttpResponse:
     choice = try_it_page.choose(request.user, name, given.dict() if hasattr(given, "dict") else given)
     context = {"page": shown, "tab": "try", "job": job, **_preview(request, choice)}
     if request.POST.get("do") == "ask" and choice.trial is not None and not context["error"]:
-        started = try_it.start(request.user, choice.trial)
-        place = f"&place={shown.character.pk}" if shown.character else ""
-        return redirect(f"{request.path}?job={started.pk}{place}")
+        with explained(request):
+            keep_pace(request, "try")
+            started = try_it.start(request.user, choice.trial)
+            place = f"&place={shown.character.pk}" if shown.character else ""
+            return redirect(f"{request.path}?job={started.pk}{place}")
     is_refused = request.method == "POST" and bool(context["error"])
     return render(request, "memories/prompt_try.html", context, status=422 if is_refused else 200)
 

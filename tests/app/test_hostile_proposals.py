@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from accounts.models import User
@@ -14,6 +15,7 @@ from jobs.models import Job
 from memories import consolidation, conversion
 from memories.memory_file import file_for, render
 from memories.models import MemoryFile, Proposal
+from memories.views import pace
 from providers import retry
 from tests.app.test_conversion import NOTES
 from tests.support.builders import make_connection
@@ -121,3 +123,27 @@ def test_numbers_that_no_list_has_add_nothing(alice_client: Client, file: Memory
     for name, field in (("lines", "line"), ("known", "known")):
         answer = alice_client.post(f"/proposals/{imported.pk}/import/{name}/", {field: ["9" * 5000]}, follow=True)
         assert "integer" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("page", ["/characters/{}/consolidate/", "/characters/{}/import/", "/characters/{}/reformat/"])
+def test_who_presses_without_end_hears_so(
+    alice_client: Client, file: MemoryFile, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    monkeypatch.setattr(pace, "TIMES_A_MINUTE", 1)
+    file.refresh_from_db()
+    form = {"version": file.version, "strategy": "consolidation_balanced", "block": blocks(file), "text": "- A lamp."}
+    url = page.format(file.character_id)
+    assert alice_client.post(url, form).status_code == 302
+    answer = alice_client.post(url, form)
+    assert answer.status_code == 422
+    assert "Wait a moment" in answer.content.decode()
+
+
+def test_exports_are_not_uploaded_without_end(
+    alice_client: Client, bob_client: Client, file: MemoryFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "TIMES_A_MINUTE", 1)
+    for client, sentence in ((alice_client, "not JSON"), (alice_client, "Wait a moment"), (bob_client, "not JSON")):
+        answer = client.post("/import/", {"file": SimpleUploadedFile("export.json", b"{")})
+        assert answer.status_code == 422
+        assert sentence in answer.content.decode()

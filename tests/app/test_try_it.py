@@ -18,6 +18,7 @@ from memories.extraction import start_extraction
 from memories.extraction_plan import seed_of
 from memories.memory_file import change, file_for
 from memories.models import ExtractedChunk, ExtractionSettings, Memory, MemoryFile, Revision, Watermark
+from memories.views import pace
 from providers.models import Call, Connection
 from sync.models import Character, Chat
 from tests.support.builders import make_connection
@@ -239,3 +240,12 @@ def test_without_a_model_or_a_chat_the_page_says_what_to_do(alice_client: Client
     line = {"text": "Orla mends clocks.", "raw_date": "d1", "role": "user"}
     make_chat(make_character(alice), lines=[line])
     assert "No model is connected yet" in alice_client.get(PAGE).content.decode()
+
+
+def test_who_asks_a_model_without_end_hears_so(
+    alice_client: Client, flux: Character, chat: Chat, model: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "TIMES_A_MINUTE", 1)
+    asked = {**form(flux, chat, model), "do": "ask"}
+    assert alice_client.post(PAGE, asked).status_code == 302
+    assert "Wait a moment" in alice_client.post(PAGE, asked).content.decode()
