@@ -70,7 +70,7 @@ def test_two_hundred_bullets_in_the_same_gap_keep_their_order(alice: User, file:
     wanted = ["one begins.", *(f"line {n}" for n in reversed(range(200))), "one ends."]
     assert [row.text for row in drafts.view(draft).block(block).memories] == wanted
     drafts.save(draft)
-    kept = [m.text for m in Memory.objects.for_user(alice).filter(block=block).order_by("order", "created_at")]
+    kept = [m.text for m in Memory.objects.for_user(alice).filter(block__pk=block).order_by("order", "created_at")]
     assert kept == wanted
     labels = list(file.blocks.order_by("order", "created_at").values_list("label", flat=True))
     assert labels == ["one", *(f"new {n}" for n in reversed(range(200))), "two"]
