@@ -15,7 +15,7 @@ from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memories.drafts import DraftView
+from memories.draft_view import DraftBlock, DraftMemory, DraftView
 from memories.memory_filters import Filters, people_of, topic_parts
 from memories.memory_list import Part, pages_of
 from memories.models import Draft, MemoryBlock, Proposal
@@ -29,7 +29,7 @@ ORIGINS = dict(MemoryBlock.Origin.choices)
 class DraftBullet:
     """One bullet of a card: its row in the draft, and what a review adds to it."""
 
-    memory: Any
+    memory: DraftMemory
     note: str = ""
     number: int = 0  # what the old memories beside it point to; 0 is none
 
@@ -53,9 +53,9 @@ class DraftBullet:
 class DraftCard:
     """One block of a draft. `part` says which bullets of a long block stand on this page."""
 
-    block: Any
+    block: DraftBlock
     part: Part
-    topic: Any = None
+    topic: DraftMemory | None = None
     bullets: list[DraftBullet] = field(default_factory=list)
     character: str = ""
     note: str = ""
@@ -112,7 +112,9 @@ def whole(draft: Draft, view: DraftView, ids: Iterable[Any]) -> list[DraftCard]:
     return cards(draft, view, [Part(one) for one in ids])
 
 
-def _card(view: DraftView, block: Any, part: Part, filters: Filters, name: str, notes: dict[str, str]) -> DraftCard:
+def _card(
+    view: DraftView, block: DraftBlock, part: Part, filters: Filters, name: str, notes: dict[str, str]
+) -> DraftCard:
     if part.is_whole or filters.is_any:
         rows = block.memories
         topic = next((row for row in rows if row.is_topic), None)

@@ -19,7 +19,7 @@ from memories.character_frame import character_frame
 from memories.draft_cards import cards, page_of, parts_on
 from memories.memory_file import file_for
 from memories.memory_list import facets, is_uuid
-from memories.models import Draft, MemoryFile
+from memories.models import Draft, MemoryFile, Revision
 from memories.views.blocks import undo_save_url
 from memories.views.editor_place import answer, bar, editing_url, held, latest_changes, place_in
 from memories.views.saying import explained, say
@@ -138,7 +138,7 @@ def save_draft(request: PersonRequest, draft: Draft) -> HttpResponse:
     return redirect(editing_url(draft))
 
 
-def _tell(request: PersonRequest, draft: Draft, revision: Any) -> None:
+def _tell(request: PersonRequest, draft: Draft, revision: Revision | None) -> None:
     if revision is None:
         messages.info(request, _("Nothing was changed, so nothing was saved."))
         return

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -19,7 +17,7 @@ from memories.forms import BlockForm, LabelForm
 from memories.local_time import local_now
 from memories.models import Draft, MemoryBlock
 from memories.views.editor_bullets import brief
-from memories.views.editor_place import after_step, block_of, editing_url, held, place_among, place_of
+from memories.views.editor_place import after_step, block_of, dialog, held, place_among, place_of
 from memories.views.saying import explained
 
 
@@ -35,8 +33,7 @@ def add_block(request: PersonRequest, draft_id: UUID) -> HttpResponse:
         with explained(request), drafts.step(draft, _("Block added: %(text)s") % {"text": brief(lines[1])}) as editor:
             editor.add_block(form.cleaned_data["topic"], lines, date=date, origin=MemoryBlock.Origin.WRITTEN)
         return after_step(request, draft, before)
-    context = {"draft": draft, "character": draft.file.character, "form": form}
-    return _dialog(request, "memories/_draft_add_block.html", context)
+    return dialog(request, "memories/_draft_add_block.html", draft, form=form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -52,8 +49,7 @@ def edit(request: PersonRequest, draft_id: UUID, block_id: UUID) -> HttpResponse
         with explained(request), drafts.step(draft, _("Label: %(text)s") % {"text": form.brief()}) as editor:
             form.write(editor)
         return after_step(request, draft, before, anchor=f"b{block.id}")
-    context = {"draft": draft, "character": draft.file.character, "form": form, "in_block": block}
-    return _dialog(request, "memories/_draft_label.html", context)
+    return dialog(request, "memories/_draft_label.html", draft, form=form, in_block=block)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -68,8 +64,7 @@ def actions(request: PersonRequest, draft_id: UUID, block_id: UUID) -> HttpRespo
     block = block_of(view, block_id)
     card = whole(draft, view, [block.id])[0]
     if request.method != "POST":
-        context = {"draft": draft, "character": draft.file.character, "card": card, "in_block": block}
-        return _dialog(request, "memories/_draft_block.html", context)
+        return dialog(request, "memories/_draft_block.html", draft, card=card, in_block=block)
     todo, before = request.POST.get("do", ""), draft.pointer
     order = on_page(view, draft, request)
     with explained(request), drafts.step(draft, _label(todo, card.title)) as editor:
@@ -89,7 +84,9 @@ def on_page(view: drafts.DraftView, draft: Draft, request: PersonRequest) -> lis
     return [str(pk) for pk, _n in view.listing(newest=_is_newest(request, draft))]
 
 
-def _do(editor: Any, todo: str, block_id: str, order: list[str], wish: QueryDict, *, newest: bool) -> None:
+def _do(
+    editor: drafts.DraftEditor, todo: str, block_id: str, order: list[str], wish: QueryDict, *, newest: bool
+) -> None:
     at = order.index(block_id)
     if todo in ("lock", "unlock"):
         editor.set_block(block_id, is_locked=todo == "lock")
@@ -110,7 +107,7 @@ def _place(todo: str, at: int, rest: list[str], wish: QueryDict) -> int:
     return max(0, at - 1) if todo == "up" else min(len(rest), at + 1)
 
 
-def _put(editor: Any, block_id: str, rest: list[str], place: int, *, newest: bool) -> None:
+def _put(editor: drafts.DraftEditor, block_id: str, rest: list[str], place: int, *, newest: bool) -> None:
     """Positions of the page in file order, which is the other way round when the newest stand first."""
     if newest:
         editor.move_block(block_id, before=rest[place - 1] if place else None)
@@ -126,11 +123,3 @@ def _label(todo: str, title: str) -> str:
         "merge": _("Blocks merged: %(text)s"),
     }
     return names.get(todo, _("Block moved: %(text)s")) % {"text": brief(title)}
-
-
-def _dialog(request: PersonRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    """In the modal, or a page around the same fragment; a form with errors comes back as 422."""
-    form = context.get("form")
-    status = 422 if form is not None and form.errors else 200
-    context |= {"dialog": template, "next": request.POST.get("next") or editing_url(context["draft"])}
-    return render(request, template if request.htmx else "memories/draft_dialog.html", context, status=status)

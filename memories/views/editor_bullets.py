@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse, QueryDict
@@ -14,9 +13,10 @@ from django.views.decorators.http import require_http_methods
 from accounts.access import PersonRequest
 from memories import drafts
 from memories.draft_cards import DraftBullet, notes_of
+from memories.draft_view import DraftBlock, DraftMemory
 from memories.forms import MAX_BULLET
 from memories.models import Draft
-from memories.views.editor_place import after_step, bar, block_of, held, memory_of, place_among, place_of
+from memories.views.editor_place import after_step, bar, block_of, dialog, held, memory_of, place_among, place_of
 from memories.views.saying import explained
 
 
@@ -33,7 +33,7 @@ def edit(request: PersonRequest, draft_id: UUID, memory_id: UUID) -> HttpRespons
     return _form(request, draft, memory=memory, text=memory.text)
 
 
-def _write(request: PersonRequest, draft: Draft, memory: Any) -> HttpResponse:
+def _write(request: PersonRequest, draft: Draft, memory: DraftMemory) -> HttpResponse:
     lines = lines_of(request.POST.get("text", ""))
     if problem := _problem(lines):
         return _form(request, draft, memory=memory, text=request.POST.get("text", ""), problem=problem)
@@ -47,7 +47,7 @@ def _write(request: PersonRequest, draft: Draft, memory: Any) -> HttpResponse:
     return after_step(request, draft, before, anchor=f"m{memory.id}")
 
 
-def _below(editor: Any, view: drafts.DraftView, memory: Any, lines: list[str]) -> None:
+def _below(editor: drafts.DraftEditor, view: drafts.DraftView, memory: DraftMemory, lines: list[str]) -> None:
     """Further lines stand below the bullet, in their order."""
     rows = [str(row.id) for row in view.block(memory.block_id).memories] if lines else []
     place = rows.index(str(memory.id)) + 1 if lines else 0
@@ -55,7 +55,7 @@ def _below(editor: Any, view: drafts.DraftView, memory: Any, lines: list[str]) -
         editor.add_memory(memory.block_id, line, place + number)
 
 
-def _row(request: PersonRequest, draft: Draft, view: drafts.DraftView, memory: Any) -> HttpResponse:
+def _row(request: PersonRequest, draft: Draft, view: drafts.DraftView, memory: DraftMemory) -> HttpResponse:
     """The bullet alone and the bar: what an edit of one bullet sends back."""
     bullet = DraftBullet(memory, notes_of(draft).get(str(memory.id), ""))
     context = bar(draft, view) | {
@@ -68,7 +68,13 @@ def _row(request: PersonRequest, draft: Draft, view: drafts.DraftView, memory: A
 
 
 def _form(
-    request: PersonRequest, draft: Draft, *, memory: Any = None, block: Any = None, text: str = "", problem: str = ""
+    request: PersonRequest,
+    draft: Draft,
+    *,
+    memory: DraftMemory | None = None,
+    block: DraftBlock | None = None,
+    text: str = "",
+    problem: str = "",
 ) -> HttpResponse:
     context = {
         "draft": draft,
@@ -128,14 +134,8 @@ def actions(request: PersonRequest, draft_id: UUID, memory_id: UUID) -> HttpResp
     view = drafts.view(draft)
     memory = memory_of(view, memory_id)
     if request.method != "POST":
-        context = {
-            "draft": draft,
-            "memory": memory,
-            "in_block": view.block(memory.block_id),
-            "character": draft.file.character,
-        }
-        template = "memories/_draft_memory.html" if request.htmx else "memories/draft_dialog.html"
-        return render(request, template, context | {"dialog": "memories/_draft_memory.html"})
+        in_block = view.block(memory.block_id)
+        return dialog(request, "memories/_draft_memory.html", draft, memory=memory, in_block=in_block)
     todo = request.POST.get("do", "")
     before = draft.pointer
     with explained(request), drafts.step(draft, _label(todo, memory.text)) as editor:
@@ -146,7 +146,7 @@ def actions(request: PersonRequest, draft_id: UUID, memory_id: UUID) -> HttpResp
     return after_step(request, draft, before, anchor=f"m{memory.id}")
 
 
-def _shift(editor: Any, memory: Any, view: drafts.DraftView, step: int) -> None:
+def _shift(editor: drafts.DraftEditor, memory: DraftMemory, view: drafts.DraftView, step: int) -> None:
     """One place up or down among the bullets; the topic tag stays in front."""
     rows = list(view.block(memory.block_id).memories)
     topics = sum(1 for row in rows if row.is_topic)
@@ -156,7 +156,7 @@ def _shift(editor: Any, memory: Any, view: drafts.DraftView, step: int) -> None:
         editor.move_memories([memory.id], memory.block_id, place)
 
 
-def _put(editor: Any, view: drafts.DraftView, memory: Any, wish: QueryDict) -> None:
+def _put(editor: drafts.DraftEditor, view: drafts.DraftView, memory: DraftMemory, wish: QueryDict) -> None:
     """In front of the bullet `before` or behind `after` of a block, which may be another one; else at its end."""
     block = block_of(view, wish.get("block", ""))
     rest = [str(row.id) for row in block.memories if row.id != memory.id]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from accounts.access import PersonRequest
 from memories import drafts
+from memories.draft_view import DraftMemory
 from memories.models import Draft
 from memories.views import editor_move
-from memories.views.editor_place import after_step, answer, editing_url, held, still_there
+from memories.views.editor_place import after_step, answer, dialog, held, still_there
 from memories.views.saying import explained
 
 
@@ -42,7 +41,7 @@ def act(request: PersonRequest, draft_id: UUID) -> HttpResponse:
     return after_step(request, draft, before)
 
 
-def _do(editor: Any, todo: str, rows: list[Any], text: str) -> None:
+def _do(editor: drafts.DraftEditor, todo: str, rows: list[DraftMemory], text: str) -> None:
     ids = [row.id for row in rows]
     if todo in ("lock", "unlock"):
         editor.set_memories(ids, is_locked=todo == "lock")
@@ -57,20 +56,11 @@ def _do(editor: Any, todo: str, rows: list[Any], text: str) -> None:
             editor.set_block(block, label=text)
 
 
-def _ask(request: PersonRequest, draft: Draft, todo: str, rows: list[Any]) -> HttpResponse:
+def _ask(request: PersonRequest, draft: Draft, todo: str, rows: list[DraftMemory]) -> HttpResponse:
     view = drafts.view(draft)
     blocks = [view.block(pk) for pk in dict.fromkeys(str(row.block_id) for row in rows)]
-    dialog = f"memories/_draft_{todo}_chosen.html"
-    context = {
-        "draft": draft,
-        "character": draft.file.character,
-        "rows": rows,
-        "blocks": blocks,
-        "text": " ".join(row.text for row in rows) if todo == "merge" else blocks[0].label,
-        "dialog": dialog,
-        "next": request.POST.get("next") or editing_url(draft),
-    }
-    return render(request, dialog if request.htmx else "memories/draft_dialog.html", context)
+    text = " ".join(row.text for row in rows) if todo == "merge" else blocks[0].label
+    return dialog(request, f"memories/_draft_{todo}_chosen.html", draft, rows=rows, blocks=blocks, text=text)
 
 
 def _label(todo: str, count: int) -> str:

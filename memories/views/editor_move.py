@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
@@ -17,10 +15,11 @@ from accounts.models import User
 from memories import drafts
 from memories.blocks import clean_loose
 from memories.draft_cards import whole
+from memories.draft_view import DraftBlock, DraftMemory
 from memories.memory_file import file_for
 from memories.memory_filters import Filters
 from memories.models import Draft, MemoryBlock, MemoryFile
-from memories.views.editor_place import after_step, block_of, editing_url, held, still_there
+from memories.views.editor_place import after_step, block_of, dialog, held, still_there
 from memories.views.saying import explained
 from sync.models import Character, Chat
 
@@ -49,26 +48,23 @@ def page(request: PersonRequest, draft_id: UUID) -> HttpResponse:
     return ask(request, draft, rows)
 
 
-def ask(request: PersonRequest, draft: Draft, rows: list[Any]) -> HttpResponse:
+def ask(request: PersonRequest, draft: Draft, rows: list[DraftMemory]) -> HttpResponse:
     """The dialog with its search."""
     query = clean_loose(request.POST.get("q") or request.GET.get("q", "")).strip()
     view = drafts.view(draft)
-    context = {
-        "draft": draft,
-        "character": draft.file.character,
-        "rows": rows,
-        "query": query,
-        "here": _blocks(draft, view, query),
-        "elsewhere": elsewhere(request.user, draft.file, query),
-        "dialog": "memories/_draft_move.html",
-        "next": request.POST.get("next") or editing_url(draft),
-    }
-    if request.htmx and request.htmx.target == "places":
-        return render(request, "memories/_draft_places.html", context)
-    return render(request, "memories/_draft_move.html" if request.htmx else "memories/draft_dialog.html", context)
+    is_search = request.htmx and request.htmx.target == "places"
+    return dialog(
+        request,
+        "memories/_draft_places.html" if is_search else "memories/_draft_move.html",
+        draft,
+        rows=rows,
+        query=query,
+        here=_blocks(draft, view, query),
+        elsewhere=elsewhere(request.user, draft.file, query),
+    )
 
 
-def _send(request: PersonRequest, draft: Draft, view: drafts.DraftView, rows: list[Any]) -> HttpResponse:
+def _send(request: PersonRequest, draft: Draft, view: drafts.DraftView, rows: list[DraftMemory]) -> HttpResponse:
     todo, target = request.POST["do"], request.POST.get("target", "")
     is_copy = todo == "copy"
     kind, _colon, pk = target.partition(":")
@@ -85,7 +81,15 @@ def _send(request: PersonRequest, draft: Draft, view: drafts.DraftView, rows: li
     return after_step(request, draft, before, said=said)
 
 
-def _carry(editor: Any, ids: list[Any], block: Any, file: MemoryFile | None, *, is_copy: bool, draft: Draft) -> None:
+def _carry(
+    editor: drafts.DraftEditor,
+    ids: list[UUID],
+    block: DraftBlock | None,
+    file: MemoryFile | None,
+    *,
+    is_copy: bool,
+    draft: Draft,
+) -> None:
     if file is not None and file.pk != draft.file_id:
         editor.send_memories(ids, file, copy=is_copy)
     elif block is not None:
@@ -94,11 +98,12 @@ def _carry(editor: Any, ids: list[Any], block: Any, file: MemoryFile | None, *, 
         _to_new_block(editor, ids, drafts.view(draft), is_copy=is_copy)
 
 
-def _to_new_block(editor: Any, ids: list[Any], view: drafts.DraftView, *, is_copy: bool) -> None:
+def _to_new_block(editor: drafts.DraftEditor, ids: list[UUID], view: drafts.DraftView, *, is_copy: bool) -> None:
     """A block of their own, with the label of the block that the first one stood in."""
     former = view.block(view.memory(ids[0]).block_id)
     origin = former.origin or MemoryBlock.Origin.WRITTEN
     made = editor.add_block(former.label, ["…"], date=former.date, origin=origin)
+    assert made is not None  # noqa: S101  it has a bullet
     (editor.copy_memories if is_copy else editor.move_memories)(ids, made)
     placeholder = editor.rows.bullet_places(made)[0][2]
     editor.delete_memories([placeholder])

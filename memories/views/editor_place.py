@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib import messages
@@ -17,11 +17,14 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from accounts.access import PersonRequest
 from memories import drafts
 from memories.draft_cards import cards, page_of, parts_on
+from memories.draft_view import DraftBlock, DraftMemory
 from memories.file_editor import NotInFile
 from memories.memory_filters import Filters, is_uuid, read_filters
 from memories.memory_list import Part
 from memories.models import Draft, DraftStep
 from memories.views.saying import page_behind
+
+Row = TypeVar("Row", DraftMemory, DraftBlock)
 
 
 @dataclass(frozen=True)
@@ -43,24 +46,24 @@ def held(request: PersonRequest, draft_id: UUID, *, is_open: bool = True) -> Dra
     return draft
 
 
-def memory_of(view: drafts.DraftView, memory_id: UUID | str) -> Any:
+def memory_of(view: drafts.DraftView, memory_id: UUID | str) -> DraftMemory:
     """The bullet as the draft has it, or 404."""
     return _found(view.memory, memory_id)
 
 
-def block_of(view: drafts.DraftView, block_id: UUID | str) -> Any:
+def block_of(view: drafts.DraftView, block_id: UUID | str) -> DraftBlock:
     """The block as the draft has it, or 404."""
     return _found(view.block, block_id)
 
 
-def _found(read: Any, row_id: UUID | str) -> Any:
+def _found(read: Callable[[UUID | str], Row], row_id: UUID | str) -> Row:
     try:
         return read(row_id)
     except NotInFile as gone:
         raise Http404(str(gone)) from gone
 
 
-def still_there(view: drafts.DraftView, ids: Iterable[str]) -> list[Any]:
+def still_there(view: drafts.DraftView, ids: Iterable[str]) -> list[DraftMemory]:
     """The bullets with these ids that the draft has, in the order of the ids."""
     return list(view.memories(one for one in dict.fromkeys(ids) if is_uuid(one)))
 
@@ -96,6 +99,19 @@ def back_to(request: PersonRequest, draft: Draft, anchor: str = "") -> HttpRespo
     is_ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
     url = wanted if is_ours else editing_url(draft)
     return HttpResponseRedirect(f"{url.partition('#')[0]}#{anchor}" if anchor else url)
+
+
+def dialog(request: PersonRequest, template: str, draft: Draft, **context: Any) -> HttpResponse:
+    """A fragment in the modal, or a page around it; a form with errors comes back as 422."""
+    form = context.get("form")
+    context |= {
+        "draft": draft,
+        "character": draft.file.character,
+        "dialog": template,
+        "next": request.POST.get("next") or editing_url(draft),
+    }
+    status = 422 if form is not None and form.errors else 200
+    return render(request, template if request.htmx else "memories/draft_dialog.html", context, status=status)
 
 
 def bar(draft: Draft, view: drafts.DraftView) -> dict[str, Any]:
