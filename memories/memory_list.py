@@ -91,7 +91,7 @@ def block_ids(
 ) -> list[tuple[UUID, int]]:
     """(block, bullets shown) newest first; `known` are the outlines of the character's files if at hand."""
     blocks = [one for outline in known or outlines(user, character) for one in outline.blocks]
-    blocks.sort(key=lambda one: (one.order, one.created_at, one.id), reverse=True)
+    blocks.sort(key=lambda one: (one.order, one.born, one.id), reverse=True)
     if not filters.is_any:
         return [(one.id, one.bullets) for one in blocks]
     found = filters.apply(memories_of(user, character)).order_by().values_list("block")
