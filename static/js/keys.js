@@ -1,5 +1,6 @@
 // The keyboard: everything is declared in the markup.
 //   data-key="e"   focuses a field or presses a control; with data-key-label it stands in the list under "?"
+//   data-names="e" beside data-key-label: only stands in the list, for a key that each of many rows has
 //   data-go="c"    g, then c: goes there
 //   data-item      one of the things that j and k walk through; its own data-key controls come first
 const WAIT = 1200;
@@ -59,7 +60,7 @@ function list() {
   box.querySelectorAll("[data-found]").forEach((old) => old.remove());
   const seen = new Set();
   document.querySelectorAll("[data-key-label]").forEach((control) => {
-    const keys = control.dataset.go ? ["g", control.dataset.go] : [control.dataset.key];
+    const keys = control.dataset.go ? ["g", control.dataset.go] : [control.dataset.key || control.dataset.names];
     const name = keys.join(" ");
     if (seen.has(name)) return;
     seen.add(name);

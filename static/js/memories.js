@@ -62,6 +62,18 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   field.form.requestSubmit();
 });
+// A wording that is mended in place closes without a trace, and the focus goes back to where it was opened.
+function leave(event, control) {
+  const place = control?.closest?.(".review-edit");
+  if (!place) return;
+  event.preventDefault();
+  place.replaceChildren();
+  place.closest("[data-item]")?.querySelector(`[hx-target="#${CSS.escape(place.id)}"]`)?.focus();
+}
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") leave(event, event.target);
+});
+document.addEventListener("click", (event) => leave(event, event.target.closest?.("[data-cancel]")));
 document.addEventListener("focusin", (event) => {
   if (event.target.matches?.("textarea[data-copy]")) event.target.select();
 });

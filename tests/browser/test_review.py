@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.models import User
+from accounts.ownership import unscoped
 from memories import memory_file, review
 from memories.memory_file import NewMemory
 from memories.models import Memory, MemoryFile
@@ -68,6 +69,19 @@ def test_a_queue_is_emptied_with_the_keyboard_alone(live_server: Any, alice: Use
             expect(page.locator(".review-card")).to_have_count(left)
         expect(page.get_by_text("Nothing to review here")).to_be_visible()
     assert len(texts(file)) == 4
+
+
+def test_a_wording_is_left_again_without_a_trace(live_server: Any, alice: User, file: MemoryFile) -> None:
+    with unscoped("a doubt"):
+        Memory.objects.for_user(alice).filter(block__file=file).update(is_unverified=True)
+    with signed_in(live_server.url, alice) as seen:
+        page = seen.open(f"/characters/{file.character_id}/review/unverified/")
+        edit = page.locator(".review-card").first.get_by_role("link", name="Edit")
+        edit.click()
+        expect(page.locator(".review-edit textarea")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.locator(".review-edit textarea")).to_have_count(0)
+        expect(edit).to_be_focused()
 
 
 def test_a_quote_leads_to_its_message_which_is_in_view_and_marked(
