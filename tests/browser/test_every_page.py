@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from accounts.models import User
 from accounts.ownership import unscoped
@@ -16,6 +18,13 @@ from tests.support.scenes_review import paths as review_pages
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+# What a character without memories shows on the pages of the manager.
+EMPTY = (
+    *("", "timeline/", "history/", "health/", "review/duplicates/", "consolidate/", "import/", "reformat/", "copy/"),
+    *("trash/", "clear/", "layout/", "export/", "edit/"),
+)
+
+
 def pages(scene: dict[str, Any]) -> list[str]:
     pk = scene["character"].pk
     return [
@@ -23,10 +32,12 @@ def pages(scene: dict[str, Any]) -> list[str]:
         "/characters/",
         "/characters/?choose=1",
         f"/characters/{pk}/",
-        f"/characters/{scene['empty'].pk}/",
+        f"/characters/{pk}/?flag=unverified",
+        *(f"/characters/{scene['empty'].pk}/{name}" for name in EMPTY),
         f"/characters/{pk}/chats/",
         f"/characters/{scene['failed'].pk}/health/",
         f"/characters/{pk}/history/",
+        f"/revisions/{scene['revision'].pk}/",
         f"/characters/{pk}/settings/",
         f"/characters/{pk}/write/",
         f"/characters/{pk}/timeline/",
@@ -72,3 +83,39 @@ def test_the_open_drawer_holds_too(live_server: Any, alice: User) -> None:
             page.locator("#drawer[open] h2").wait_for()
             assert seen.is_too_wide() == 0
             assert seen.violations() == []
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_the_deeds_of_a_character_are_at_hand(live_server: Any, alice: User, size: str) -> None:
+    with unscoped("an invented life"):
+        scene = lived_in(alice)
+    with signed_in(live_server.url, alice, size) as seen:
+        page = seen.open(f"/characters/{scene['character'].pk}/")
+        page.get_by_label("More actions").click()
+        for name in (
+            "Edit",
+            "Pin",
+            "Consolidate",
+            "Import",
+            "Copy",
+            "Sort",
+            "Find and",
+            "Export",
+            "Trash",
+            "Clear all",
+        ):
+            deed = page.locator(".hero").get_by_role("link", name=re.compile(f"^{name}"))
+            expect(deed.locator("visible=true")).to_have_count(1)
+        assert seen.is_too_wide() == 0
+        assert seen.violations() == []
+        page.keyboard.press("Escape")
+        expect(page.locator("#hero-menu > summary")).to_be_focused()
+
+
+def test_the_tab_of_a_page_is_in_sight_on_a_phone(live_server: Any, alice: User) -> None:
+    with unscoped("an invented life"):
+        scene = lived_in(alice)
+    with signed_in(live_server.url, alice, "phone") as seen:
+        for path in ("history/", "layout/", "review/superseded/"):
+            page = seen.open(f"/characters/{scene['character'].pk}/{path}")
+            expect(page.locator(".tabs [aria-current], .segments [aria-current]").last).to_be_in_viewport(ratio=0.9)
