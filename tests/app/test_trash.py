@@ -35,7 +35,7 @@ def test_a_deleted_block_comes_back_as_it_was(alice: User, file: MemoryFile) -> 
     before = dump(file)
     editing.delete_block(alice, file.blocks.get(label="chat 1"))
     item = trash.items(alice).get()
-    assert (item.kind, item.title, item.memories, item.revision) == ("block", "Flux — night 1", 1, 2)
+    assert (item.kind, item.title, item.memories, item.revision) == ("block", "night 1", 1, 2)
     file.refresh_from_db()
     assert labels(file) == ["chat 0", "chat 2"]
     revision = trash.put_back(alice, item)
@@ -82,7 +82,7 @@ def test_a_block_deleted_in_an_edit_goes_there_when_it_is_saved(alice: User, fil
         editor.merge_blocks([merged.pk, file.blocks.get(label="chat 2").pk])
     assert not trash.items(alice).exists()
     drafts.save(draft)
-    assert [item.title for item in trash.items(alice)] == ["Flux — night 0"]
+    assert [item.title for item in trash.items(alice)] == ["night 0"]
     file.refresh_from_db()
     trash.put_back(alice, trash.items(alice).get())
     assert labels(file) == ["chat 0", "chat 1"]
