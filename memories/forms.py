@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from memories.draft_editor import DraftEditor
+from memories.draft_view import DraftBlock, DraftMemory
 from memories.memory_filters import topic_parts
 from memories.models import MemoryFile
 
@@ -67,7 +69,7 @@ class LabelForm(forms.Form):
         label=_("Date"), max_length=40, required=False, help_text=_("For example 2026-03-01 18:00, or empty.")
     )
 
-    def __init__(self, data: Any, *, block: Any, topic: Any, name: str) -> None:
+    def __init__(self, data: Any, *, block: DraftBlock, topic: DraftMemory | None, name: str) -> None:
         who, what = topic_parts(topic.text) if topic else (name, "")
         initial = {"topic": what, "people": who, "label": block.label, "date": block.date}
         super().__init__(data, initial=initial)
@@ -85,7 +87,7 @@ class LabelForm(forms.Form):
         """The headline, for the label of the step."""
         return str(self.cleaned_data["topic"] or self.cleaned_data["label"])[:80]
 
-    def write(self, editor: Any) -> None:
+    def write(self, editor: DraftEditor) -> None:
         """Bring the block of a draft to what the form says."""
         words = self.cleaned_data
         editor.set_block(self.block.id, label=words["label"], date=words["date"])
