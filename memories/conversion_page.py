@@ -219,7 +219,6 @@ def price_of(user: User, proposal: Proposal, connection: Connection | None) -> t
     return calls, (tokens_in * (connection.price_in or 0) + tokens_out * (connection.price_out or 0)) / MILLION
 
 
-
 def latest(user: User, file: MemoryFile, kind: str) -> Proposal | None:
     """An import or a reformat of this file that is at work or waits to be checked."""
     states = (Proposal.State.PLANNED, Proposal.State.RUNNING, Proposal.State.READY)

@@ -70,7 +70,6 @@ def add_block(
     return _made(editor)
 
 
-
 def delete_block(user: User, block: MemoryBlock, *, expected_version: int | None = None) -> Revision | None:
     """Delete a block with all its memories."""
     with _change(user, block.file, _("Block deleted"), expected_version) as editor:
@@ -79,7 +78,6 @@ def delete_block(user: User, block: MemoryBlock, *, expected_version: int | None
         editor.delete_block(block.pk)
         trash_items.add_blocks(block.file, lost, block.file.version)
     return _made(editor)
-
 
 
 def move_block(user: User, block: MemoryBlock, step: int, *, expected_version: int | None = None) -> Revision | None:

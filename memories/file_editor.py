@@ -148,7 +148,6 @@ class Editor:
         self.is_reordered = True
         self._count()
 
-
     def move_memory(self, memory_id: uuid.UUID | str, block_id: uuid.UUID | str, position: int) -> None:
         """Put a bullet into a block at `position` (0 = first); its former block goes when it becomes empty."""
         memory = self.memory(memory_id)
@@ -198,7 +197,6 @@ class Editor:
         for place, number in crowded.items():
             block.memories.filter(pk=others[place].pk).update(order=number)
         return order
-
 
     def _drop_if_empty(self, block: MemoryBlock) -> None:
         tags = [memory.is_topic for memory in block.memories.all()]

@@ -175,7 +175,7 @@ def _create(file: MemoryFile, state: dict[str, Any], anew: set[str]) -> None:
         births |= {one["id"]: one["created_at"] for one in data["memories"]}
     MemoryBlock.objects.bulk_create(blocks, batch_size=200)
     Memory.objects.bulk_create(memories, batch_size=200)
-    _restore_births(file, blocks, memories, births)
+    _restore_births(blocks, memories, births)
     _relink_duplicates(file, state, {str(memory.pk) for memory in memories})
 
 
@@ -204,9 +204,7 @@ def _memory_row(block_id: str, order: int, data: dict[str, Any]) -> Memory:
     return Memory(pk=data["id"], block_id=block_id, order=order, **{name: data[name] for name in MEMORY_FIELDS})
 
 
-def _restore_births(
-    file: MemoryFile, blocks: list[MemoryBlock], memories: list[Memory], births: dict[str, str]
-) -> None:
+def _restore_births(blocks: list[MemoryBlock], memories: list[Memory], births: dict[str, str]) -> None:
     for block in blocks:
         block.created_at = datetime.fromisoformat(births[str(block.pk)])
     for memory in memories:

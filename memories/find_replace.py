@@ -137,7 +137,6 @@ def pieces_of(before: str, after: str, places: Sequence[Place]) -> tuple[list[Pi
     return [one for one in (*old, rest) if one.text], [one for one in (*new, rest) if one.text]
 
 
-
 def _compiled(options: Options) -> Any:
     if options.is_pattern:
         _check_size(options.find)

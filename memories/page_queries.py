@@ -42,7 +42,7 @@ class Tile:
     last_chat_at: datetime | None = None
     health: Word = Word("off", "")
     price: Decimal | None = None
-    review: ReviewCounts = ReviewCounts()
+    review: ReviewCounts = field(default_factory=ReviewCounts)
 
     @property
     def needs_attention(self) -> bool:

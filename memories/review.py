@@ -93,7 +93,6 @@ def compare(file: MemoryFile) -> int:
     return len(changed)
 
 
-
 def digest_of(one: str, other: str) -> str:
     """Names two wordings, whichever is the older."""
     return hashlib.sha256("\x00".join(sorted((one, other))).encode("utf-8", "surrogatepass")).hexdigest()

@@ -58,7 +58,8 @@ def test_what_waits_for_review_is_counted_on_home_and_listed_by_character(alice:
     tiles = soup(alice_client.get(link["href"])).select("li.tile")
     assert [words(tile.h2) for tile in tiles] == ["Wren"]
     (of_wren,) = (a for a in tiles[0].select("a") if words(a) == "1 to review")
-    assert [words(row) for row in soup(alice_client.get(of_wren["href"])).select(".review-card .memory-text")] == ["Met Ossian."]
+    queue = soup(alice_client.get(of_wren["href"]))
+    assert [words(row) for row in queue.select(".review-card .memory-text")] == ["Met Ossian."]
 
 
 def test_the_number_of_queries_does_not_grow_with_characters(

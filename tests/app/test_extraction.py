@@ -181,7 +181,8 @@ def test_facts_that_no_message_says_are_unverified(flux: Character, fake: FakeMo
 
 def test_an_answer_in_another_language_is_not_doubted_for_its_words(flux: Character, fake: FakeModel) -> None:
     make_chat(flux, lines=lines(4))
-    fake.answers("<memory>\n- Alex recogió a Flux del refugio municipal.\n- Alex firmó después muchos papeles largos.\n</memory>")
+    facts = "- Alex recogió a Flux del refugio municipal.\n- Alex firmó después muchos papeles largos."
+    fake.answers(f"<memory>\n{facts}\n</memory>")
     extract(flux)
     assert not [one.text for one in memory_file.memories_of(file_for(flux)) if one.is_unverified]
 
