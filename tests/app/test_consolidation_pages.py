@@ -82,6 +82,12 @@ def test_the_price_follows_the_choice(alice_client: Client, file: MemoryFile) ->
     assert nothing.select_one("button").has_attr("disabled")
 
 
+def test_blocks_of_another_program_that_may_be_results_are_named(alice_client: Client, file: MemoryFile) -> None:
+    make_block(file, "Flux - 2026-02-15@10h00m00s", ["Wren has a boat."], origin=MemoryBlock.Origin.IMPORTED)
+    make_block(file, "The boats", ["Wren sold a boat."], order=1, origin=MemoryBlock.Origin.IMPORTED)
+    assert "1 chosen block may be an earlier result" in words(soup(alice_client.get(url(file))).select_one("#price"))
+
+
 def test_blocks_beyond_the_list_are_taken_along(
     alice_client: Client, file: MemoryFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
