@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories import own_prompts
 from memories.memory_list import is_uuid
-from memories.prompts import BALANCED
+from memories.prompt_words import SHORT, WHAT_FOR
+from memories.prompts import BALANCED, STRATEGIES
 from providers.models import Connection
 from providers.queries import connections, default_connection
 
@@ -41,19 +42,7 @@ class Setup:
 
 def ways(user: User) -> list[Way]:
     """The three strategies that come with CharMem, and the person's own."""
-    shipped = [
-        Way(
-            "consolidation_conservative",
-            _("Conservative"),
-            _("Joins only what says the same. Every fact keeps its words."),
-        ),
-        Way(BALANCED, _("Balanced"), _("Joins what belongs to one event or topic. Every fact stays.")),
-        Way(
-            "consolidation_aggressive",
-            _("Aggressive"),
-            _("As few memories as possible. Small details may go, with a reason."),
-        ),
-    ]
+    shipped = [Way(name, str(SHORT[name]), str(WHAT_FOR[name])) for name in STRATEGIES]
     return shipped + [Way(one.name, one.title, _("Your own strategy.")) for one in own_prompts.strategies(user)]
 
 

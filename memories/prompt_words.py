@@ -40,7 +40,7 @@ WHAT_FOR: dict[str, Any] = {
     "extraction_group": gettext_lazy("What a model is told when several characters talk and one of them remembers."),
     "consolidation_conservative": gettext_lazy("Only repetitions go; every other memory keeps its words."),
     "consolidation_balanced": gettext_lazy("Related facts are combined; nothing that stands alone is lost."),
-    "consolidation_aggressive": gettext_lazy("As few memories as possible; small details may go."),
+    "consolidation_aggressive": gettext_lazy("As few memories as possible; small details may go, with a reason."),
     "conversion": gettext_lazy("What a model is told when notes become memories, or memories get topics."),
 }
 MEANING: dict[str, tuple[Any, Any]] = {
