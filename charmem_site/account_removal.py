@@ -10,6 +10,7 @@ from accounts.registries import Removal
 from accounts.wording import number
 from jobs.enqueue import request_cancel
 from jobs.models import Job
+from memories import importing_export_upload as uploads
 from memories.models import Memory, MemoryFile
 from providers.models import Connection
 from search import index as search_index
@@ -41,7 +42,8 @@ def tell_memories(person: User) -> list[str]:
 
 
 def remove_memories(person: User) -> None:
-    """Files first: their revisions guard the texts they share."""
+    """Files first: their revisions guard the texts they share. Exports that wait to be imported hold memories too."""
+    uploads.drop_all(person)
     for file in MemoryFile.objects.filter(owner=person):
         file.delete()
 

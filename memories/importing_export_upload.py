@@ -47,6 +47,12 @@ def drop(user: User, token: str) -> None:
         _path(user, token).unlink(missing_ok=True)
 
 
+def drop_all(user: User) -> None:
+    """Forget all that this person uploaded."""
+    for path in (Path(settings.DATA_DIR) / "imports").glob(f"{user.pk}-*.json"):
+        path.unlink(missing_ok=True)
+
+
 def _path(user: User, token: str) -> Path:
     return Path(settings.DATA_DIR) / "imports" / f"{user.pk}-{token}.json"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from accounts.models import User
 from charmem_site.middleware import CSP
+from charmem_site.wsgi import application
 from tests.support.builders import make_world
 from tests.support.people import PASSWORD, make_person
 
@@ -84,3 +85,27 @@ def test_a_page_that_is_no_address_is_nowhere(alice: User, alice_client: Client,
     said = {"HX-Request": "true", "HX-Current-URL": page}
     assert alice_client.get(f"/memories/{world['memory'].pk}/", headers=said).status_code == 200
     assert alice_client.post(f"/drafts/{world['draft'].pk}/undo/", headers=said).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "charset", ["charset=rot13", "charset=undefined", "charset=base64", "charset*=rot13''x", "charset=nonsense"]
+)
+def test_what_is_no_encoding_is_turned_away_before_anything_is_decoded(db: None, charset: str) -> None:
+    """Through the callable that is served: Django's test client makes its requests past it."""
+    environ = RequestFactory()._base_environ(  # type: ignore[attr-defined]
+        PATH_INFO="/login/", QUERY_STRING="next=/", CONTENT_TYPE=f"application/x-www-form-urlencoded; {charset}"
+    )
+    answers: list[tuple[str, dict[str, str]]] = []
+    body = b"".join(application(environ, lambda status, headers, *rest: answers.append((status, dict(headers)))))
+    ((status, headers),) = answers
+    assert status.startswith("415 ")
+    assert headers["Content-Security-Policy"] == CSP
+    assert body == b"CharMem reads UTF-8 only. Nothing was changed."
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "text/plain; charset=UTF-8", 'text/plain; charset="utf8"'])
+def test_usual_kinds_of_body_pass(db: None, kind: str) -> None:
+    environ = RequestFactory()._base_environ(PATH_INFO="/login/", CONTENT_TYPE=kind)  # type: ignore[attr-defined]
+    answers: list[str] = []
+    application(environ, lambda status, headers, *rest: answers.append(status))
+    assert answers == ["200 OK"]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from accounts import people
 from accounts.models import User
 from accounts.ownership import ScopedModel, unscoped
 from jobs.models import Job
+from memories import importing_export_upload as uploads
 from sync import outbox
 from sync.link import link_sample
 from sync.portraits import portraits_of
@@ -76,6 +79,17 @@ def test_what_lies_in_our_own_folder_goes_too(bob: User, charlie: User) -> None:
         for name, (sample, copies, character) in places.items()
     }
     assert there == {"bob": (False, False, False), "charlie": (True, True, True)}
+
+
+def test_exports_that_wait_to_be_imported_go_too(bob: User, charlie: User, tmp_path: Path, settings: Any) -> None:
+    settings.DATA_DIR = tmp_path
+    waiting = {
+        person.username: [uploads.keep(person, SimpleUploadedFile("export.json", b"{}")) for _n in range(2)]
+        for person in (bob, charlie)
+    }
+    people.remove(bob)
+    names = sorted(path.name for path in (tmp_path / "imports").iterdir())
+    assert names == sorted(f"{charlie.pk}-{token}.json" for token in waiting["charlie"])
 
 
 def test_files_in_sillytavern_stay(alice: User, bob: User, tmp_path: Path) -> None:
