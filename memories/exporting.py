@@ -64,7 +64,7 @@ def _add_character(packed: zipfile.ZipFile, user: User, character: Character, fo
     files = files_of(user, character)
     names = distinct_names(file.name.removesuffix(".md") for file in files)
     for file, name in zip(files, names, strict=True):
-        _add(packed, f"{folder}/{name}.md", [memory_file.render(file)], made_at)
+        _add(packed, f"{folder}/{name}.md", [memory_file.canonical(file)], made_at)
     _add(packed, f"{folder}/{folder}.html", book(user, character, made_at=made_at), made_at)
 
 

@@ -68,7 +68,14 @@ def file_for(character: Character, chat: Chat | None = None) -> MemoryFile:
 
 
 def render(file: MemoryFile) -> str:
-    """The file's text as it stands in the database now."""
+    """The file's text as it stands now: word for word what was found outside, or restored from that, as long as nothing
+    changed since; else `canonical`."""
+    found = file.revisions.order_by().select_related("text").filter(number=file.version, text__isnull=False).first()
+    return canonical(file) if found is None else revision_text(found)
+
+
+def canonical(file: MemoryFile) -> str:
+    """The text that the rows make, in the file's layout."""
     return file_state.text_of(file_state.dump(file))
 
 
@@ -132,17 +139,20 @@ def import_text(file: MemoryFile, text: str, *, reason: str, author: User | None
 
 
 def restore(file: MemoryFile, revision: Revision, *, author: User | None, reason: str) -> Revision | None:
-    """Bring the state of `revision` back as a new revision. None when the file has that state already."""
+    """Bring the state of `revision` back as a new revision, with the very text where it was one found outside. None
+    when the file has that state already."""
     state = revision_state(revision)
-    with change(file, reason=reason, author=author) as editor:
-        before = file_state.dump(file)
-        if before == state:
-            return None
-        _load(editor, before, state)
-        trash_items.note_return(file, revision.number)
-    made = file.revisions.get(number=file.version)
-    made.restored = revision.number
-    made.save(update_fields=["restored"])
+    with transaction.atomic():  # the text is in place before anybody writes the file
+        stands = render(file)
+        with change(file, reason=reason, author=author) as editor:
+            before = file_state.dump(file)
+            if before == state and stands == revision_text(revision):
+                return None
+            _load(editor, before, state)
+            trash_items.note_return(file, revision.number)
+        made = file.revisions.get(number=file.version)
+        made.restored, made.text_id = revision.number, revision.text_id
+        made.save(update_fields=["restored", "text"])
     return made
 
 

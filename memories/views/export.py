@@ -72,7 +72,7 @@ def _markdown(request: PersonRequest, character: Character) -> FileResponse:
     else:
         file = owned(MemoryFile, request, character=character, chat=None)
     name = exporting.file_name(character, exporting.MARKDOWN, file.name)
-    return _download([memory_file.render(file)], name, exporting.MARKDOWN)
+    return _download([memory_file.canonical(file)], name, exporting.MARKDOWN)
 
 
 def _download(pieces: Iterable[str], name: str, kind: str) -> FileResponse:

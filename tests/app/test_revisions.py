@@ -113,7 +113,7 @@ def test_text_is_kept_only_where_it_is_not_what_the_state_says(file: MemoryFile)
     assert revision is not None
     assert revision.text is not None
     assert revision_text(file.revisions.get(number=2)) == found
-    plain = render(file).replace("Fact 2a.", "Fact 2a, reworded.")
+    plain = memory_file.canonical(file).replace("Fact 2a.", "Fact 2a, reworded.")
     again = memory_file.import_text(file, plain, reason="Changed in SillyTavern")
     assert again is not None
     assert again.text is None
@@ -193,3 +193,21 @@ def test_a_stranger_takes_nothing_back(alice: User, charlie: User, file: MemoryF
         editor.delete_block(block_of(file, "chat 0").pk)
     assert editing.undo_batch(charlie, batch) == []
     assert not file.blocks.filter(label="chat 0").exists()
+
+
+def test_a_text_found_outside_comes_back_byte_for_byte(alice: User) -> None:
+    file = file_for(make_character(alice))
+    found = "\ufeff# Notes\r\n<memory chat='First' date=\"2026-03-01 10:00\">\r\n* Lit a lamp.\r\n</memory>\r\nby hand"
+    memory_file.import_text(file, found, reason="Found in SillyTavern")
+    assert memory_file.render(file) == found
+    with memory_file.change(file, reason="more") as editor:
+        editor.add_block("Second", ["Swore an oath."], origin="written")
+    assert memory_file.render(file) != found
+    first = file.revisions.get(number=0)
+    made = memory_file.restore(file, first, author=alice, reason="back")
+    assert made is not None and memory_file.render(file) == memory_file.revision_text(made) == found
+    assert memory_file.restore(file, first, author=alice, reason="again") is None
+    with memory_file.change(file, reason="more again") as editor:
+        editor.add_block("Third", ["Counts steps."], origin="written")
+    editing.undo_last(alice, file)
+    assert memory_file.render(file) == found
