@@ -37,11 +37,16 @@ class Findings:
         return sum(not is_topic(one.text) for block in self.blocks for one in block)
 
 
-def judge(answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Character) -> Findings:
-    """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source."""
+def judge(
+    answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Character, participants: Sequence[str] = ()
+) -> Findings:
+    """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source.
+
+    `participants` are the others of a group, whose names the model was given.
+    """
     texts = [normalise(text) for _id, text in known]
     ids: list[uuid.UUID | None] = [one for one, _text in known]
-    words = _Source(_sources(chunk, known, character), chunk, answer)
+    words = _Source([*_sources(chunk, known, character), *participants], chunk, answer)
     evidence = Evidence(chunk.lines)
     found = Findings([])
     for entry in answer.entries:

@@ -94,8 +94,11 @@ def first_chunk(plan: Plan, entries: Sequence[Entry]) -> Chunk | None:
     )
 
 
-def question_of(plan: Plan, chat: Chat, chunk: Chunk, known: Sequence[str]) -> Question:
-    """The question about one chunk of a chat; `known` are the texts of the character's memories in file order."""
+def question_of(
+    plan: Plan, chat: Chat, chunk: Chunk, known: Sequence[str], participants: Sequence[str] = ()
+) -> Question:
+    """The question about one chunk of a chat; `known` are the texts of the character's memories in file order,
+    `participants` the others of a group's chat (memories/group_chat.py)."""
     prompt = build(
         character=plan.character.name,
         card=plan.character.card_text,
@@ -104,6 +107,7 @@ def question_of(plan: Plan, chat: Chat, chunk: Chunk, known: Sequence[str]) -> Q
         sizes=plan.sizes,
         seed=seed_of(plan.owner, chat, chunk.first_index, chunk.last_index),
         measure=plan.size,
+        participants=participants,
     )
     return Question(prompt, plan.connection, plan.answer_tokens, f"chat:{chat.pk}")
 

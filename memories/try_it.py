@@ -21,7 +21,7 @@ from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
-from memories import extraction_plan, try_merge
+from memories import extraction_plan, group_chat, try_merge
 from memories.blocks import is_topic
 from memories.extraction_call import Read, TooLong, ask_once
 from memories.extraction_judge import Fact, Findings, judge
@@ -51,6 +51,7 @@ class Preview:
     question: Question
     chunk: Chunk
     known: list[Fact]
+    participants: list[str]
     system: Section
     sections: list[Section]
 
@@ -94,6 +95,11 @@ def is_merge(name: str) -> bool:
     return name.startswith("consolidation")
 
 
+def is_group(name: str) -> bool:
+    """Whether this prompt reads the chat of a group for one of its members."""
+    return name == "extraction_group"
+
+
 def _prepare(user: User, trial: Trial) -> Preview:
     given = PromptText("yours", NOT_SAVED, trial.text) if trial.text else None
     template = given or text_in_force(user, trial.name, trial.character).template
@@ -102,10 +108,11 @@ def _prepare(user: User, trial: Trial) -> Preview:
     if chunk is None or not chunk.lines:
         raise ValueError(_("There is nothing to read between these messages. Choose others."))
     known = _known(user, trial.character)
-    question = extraction_plan.question_of(plan, trial.chat, chunk, [text for _id, text in known])
+    others = group_chat.participants(trial.chat, chunk, trial.character) if is_group(trial.name) else []
+    question = extraction_plan.question_of(plan, trial.chat, chunk, [text for _id, text in known], others)
     prompt = question.prompt
     system = Section("words", prompt.system, plan.size(prompt.system))
-    return Preview(plan, question, chunk, known, system, sections(prompt.parts, plan.size))
+    return Preview(plan, question, chunk, known, others, system, sections(prompt.parts, plan.size))
 
 
 def _entries(trial: Trial) -> list[Entry]:
@@ -184,7 +191,7 @@ def run(run: JobRun) -> Outcome:
     if read is None:
         text = _("The model used up its answer with thinking. Nothing was saved.")
         raise JobFailed(text, hint=_("Allow longer answers, or choose a model that thinks less."), error_type="answer")
-    found = judge(read.answer, preview.chunk, preview.known, trial.character)
+    found = judge(read.answer, preview.chunk, preview.known, trial.character, preview.participants)
     with run.commit():
         run.progress(step=1)
     return done({"text": _sentence(found), "trial": _result(read, found, preview)})

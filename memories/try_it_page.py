@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
 from jobs.models import Job
-from memories import try_it
+from memories import group_chat, try_it
 from memories.memory_list import is_uuid
 from memories.queries import extraction_settings
 from memories.try_it import Preview, read_range
@@ -58,11 +59,10 @@ class Slice:
 
 def choose(user: User, name: str, given: Mapping[str, Any]) -> Choice:
     """The form's state from `given` (a query, a form or a job's params); what is missing is filled in sensibly."""
-    characters = list(
-        Character.objects.for_user(user).filter(gone_at=None, chats__gone_at=None).distinct().order_by("name", "pk")
-    )
+    is_group = try_it.is_group(name)
+    characters = list(group_chat.members(user) if is_group else _characters(user))
     character = _picked(characters, given.get("character")) or _newest_character(user, characters)
-    chats = _chats(user, character) if character else []
+    chats = _chats(user, character, is_group=is_group) if character else []
     chat = _picked(chats, given.get("chat")) or (chats[0] if chats else None)
     same_chat = chat is not None and str(chat.pk) == str(given.get("chat") or chat.pk)
     places = list(connections(user))
@@ -84,6 +84,8 @@ def _trial(
     messages: str,
     text: str,
 ) -> tuple[Trial | None, str]:
+    if (character is None or chat is None) and try_it.is_group(name):
+        return None, _("No chat of a group was found. Start one in SillyTavern; it appears here by itself.")
     if character is None or chat is None:
         return None, _("No chat was found yet. Link SillyTavern’s folder under Settings first.")
     if connection is None:
@@ -99,13 +101,20 @@ def _picked(rows: list[Any], wanted: Any) -> Any:
     return next((row for row in rows if str(row.pk) == str(wanted or "")), None)
 
 
+def _characters(user: User) -> QuerySet[Character]:
+    rows = Character.objects.for_user(user).filter(gone_at=None, chats__gone_at=None)
+    return rows.distinct().order_by("name", "pk")
+
+
 def _newest_character(user: User, characters: list[Character]) -> Character | None:
     rows = Chat.objects.for_user(user).filter(character__in=characters, gone_at=None, message_count__gt=0)
     newest = rows.order_by("-last_at", "pk").values_list("character", flat=True).first()
     return _picked(characters, newest) or (characters[0] if characters else None)
 
 
-def _chats(user: User, character: Character) -> list[Chat]:
+def _chats(user: User, character: Character, *, is_group: bool) -> list[Chat]:
+    if is_group:
+        return list(group_chat.chats_with(user, character)[:MOST_CHATS])
     rows = Chat.objects.for_user(user).filter(character=character, gone_at=None, message_count__gt=0)
     return list(rows.order_by("-last_at", "name")[:MOST_CHATS])
 

@@ -64,8 +64,10 @@ def _preview(request: PersonRequest, choice: Choice) -> dict[str, Any]:
 
 def _reads_messages(trial: Trial, preview: Preview) -> dict[str, Any]:
     """What only an extraction has: messages for a further call, and another prompt for small models."""
-    usual = extraction_plan.prompt_name(trial.connection)
+    is_group = try_it.is_group(trial.name)
+    usual = trial.name if is_group else extraction_plan.prompt_name(trial.connection)
     return {
+        "is_group": is_group,
         "left_over": try_it_page.left_over(preview, trial),
         "other": "" if usual == trial.name else prompt_words.long_name(usual),
     }

@@ -12,6 +12,7 @@ from memories.prompts import prompt_text
 from memories.try_parts import Trial
 from providers.queries import default_connection
 from sync.models import Character, Chat
+from tests.support.builders import make_chat, make_group
 
 FIVE, THREE = "After the topic at most five bullets.", "After the topic at most three bullets. Name everybody."
 ANSWER = {
@@ -51,7 +52,15 @@ def add_prompts(alice: User, character: Character, chat: Chat) -> dict[str, Any]
     rows.update(base_text=base, base_version="0.9")
     own_prompts.save_text(alice, "extraction", f"{shipped}\n\nShe never forgets a debt.", character)
     strategy = own_prompts.create_strategy(alice, "Only feelings", "Keep what {{charName}} felt.")
+    _add_group(character)
     return {"prompt_version": first, "strategy": strategy.name, "try": _tried(alice, character, chat)}
+
+
+def _add_group(character: Character) -> None:
+    """A group's chat, in which her prompt for groups can be tried."""
+    other = character.tavern.characters.exclude(pk=character.pk).first()
+    group = make_group(character.tavern, *([character, other] if other else [character]), name="The boathouse")
+    make_chat(group, ["Who lit the lantern?", "Not I, says she.", "Then it lit itself."], name="lantern night")
 
 
 def _tried(alice: User, character: Character, chat: Chat) -> Job:
@@ -79,6 +88,7 @@ def paths(scene: dict[str, Any]) -> dict[str, str]:
         "prompt-none": "/settings/prompts/extraction_small/versions/",
         "prompt-try": f"{prompt}try/?character={pk}",
         "prompt-try-merge": f"/settings/prompts/consolidation_balanced/try/?character={pk}",
+        "prompt-try-group": f"/settings/prompts/extraction_group/try/?character={pk}",
         "prompt-answer": f"{prompt}try/?job={scene['try'].pk}",
         "layout": f"/characters/{pk}/layout/",
         "layout-look": f"/characters/{pk}/layout/?layout=bullet&metadata=on",
