@@ -26,10 +26,10 @@ def write(proposal: Proposal, tree: Tree) -> dict[str, Any]:
     if proposal.kind == Proposal.Kind.REFORMAT:
         return conversion_result.write(proposal, _reformatted(proposal, tree), [])
     lines = formats.lines_of(conversion_source.text_of(proposal), proposal.params["format"])
-    return conversion_result.write(proposal, _converted(proposal, tree), lines)
+    return conversion_result.write(proposal, converted(proposal, tree), lines)
 
 
-def _converted(proposal: Proposal, tree: Tree) -> Findings:
+def converted(proposal: Proposal, tree: Tree) -> Findings:
     found = tree.check("conversion")
     numbers: dict[str, list[int]] = proposal.params["lines"]
     missing = _missing(found)
@@ -84,10 +84,11 @@ def _reformatted(proposal: Proposal, tree: Tree) -> Findings:
     found = tree.check("conversion")
     rows = Memory.objects.for_user(proposal.owner).filter(block__file=proposal.file, pk__in=tree.sources)
     known = {str(row.pk): row for row in rows.select_related("block__chat")}
-    same = {one for one, row in known.items() if row.text == tree.sources[one].text}
+    free = {one: row for one, row in known.items() if not (row.is_locked or row.block.is_locked)}
+    same = {one for one, row in free.items() if row.text == tree.sources[one].text}
     untouched = set(tree.untouched())
     lost = dict(_missing(found))
-    # What the new blocks do not hold, or what was changed meanwhile, stays where it is.
+    # What the new blocks do not hold, or what was changed or locked meanwhile, stays where it is.
     gone = [one for one in tree.sources if one in same and one not in untouched and one not in lost]
     held = dict(zip((item.id for item in tree.made(tree.height)), found.sources, strict=True))
     blocks = [_new_block(items, held, known, call_of(tree, items[0])) for items in in_blocks(tree.made(tree.height))]

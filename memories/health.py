@@ -135,8 +135,8 @@ def _conflict(attachment: Attachment | None) -> FileConflict | None:
 
 
 def _paste_line(file: MemoryFile | None, attachment: Attachment | None) -> str:
-    from memories.memory_file import render
+    from memories.memory_file import canonical
 
     if file is None or attachment is None or attachment.is_registered or not attachment.file_present:
         return ""
-    return registration.paste_line(file.name, render(file))
+    return registration.paste_line(file.name, canonical(file))

@@ -228,17 +228,6 @@ def clear(
     return file.revisions.get(number=file.version) if editor.is_changed else None
 
 
-def reset(file: MemoryFile, *, author: User) -> Revision | None:
-    """Bring the file back to how it was found ("Reset"), as a new revision. None when it is like that already."""
-    found = file.revisions.get(number=0)
-    with transaction.atomic():
-        made = restore(file, found, author=author, reason=_("Reset to the file as it was found"))
-        if made is not None:
-            before = revision_state(file.revisions.get(number=file.version - 1))
-            trash_items.add_all(file, before, file.version, kind="file", title=file.name)
-    return made
-
-
 @contextmanager
 def _unchanged_on_error(file: MemoryFile) -> Iterator[None]:
     """When the transaction fails, the object in hand goes back to what the database still says."""

@@ -278,6 +278,22 @@ def test_tidying_up_by_model_keeps_parents_and_what_the_model_lost(
     assert [one.text for one in Ancestor.objects.for_user(file.owner)] == ["Only wardens carry the lantern lit."]
 
 
+def test_what_is_locked_while_the_model_sorts_stays_as_it_is(
+    file: MemoryFile, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = make_block(file, "Lantern", ["Only wardens carry the lantern lit.", "Seal oil smokes blue at night."])
+    make_connection(file.owner, preset="local", base_url=fake.base_url, model="fake-small")
+    scripted(fake, monkeypatch)
+    proposal = conversion.start_reformat(file.owner, file, block_ids=[block.pk])
+    Memory.objects.for_user(file.owner).filter(text__startswith="Seal oil").update(is_locked=True)
+    run_until_idle(file.owner)
+    proposal.refresh_from_db()
+    assert proposal.state == Proposal.State.READY
+    conversion.save(file.owner, proposal)
+    kept = Memory.objects.for_user(file.owner).get(text="Seal oil smokes blue at night.", is_locked=True)
+    assert kept.block_id == block.pk
+
+
 def test_tidying_up_by_rules_gives_topics_and_cuts_long_blocks(file: MemoryFile) -> None:
     bullets = [f"Flux did thing {n}." for n in range(7)]
     block = make_block(file, "The vet", bullets)
