@@ -18,6 +18,9 @@ from tests.support.services import require
 
 AXE = Path("axe-core") / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# What the content security policy refuses, also where a browser writes nothing into its console about it.
+TELL_REFUSED = """addEventListener("securitypolicyviolation", event =>
+    tellRefused(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));"""
 WIDTHS = {"desktop": (1440, 900), "tablet": (820, 1180), "phone": (390, 844)}
 
 
@@ -28,9 +31,9 @@ class Watched:
         self.page, self.base, self.troubles = page, base, []  # type: ignore[var-annotated]
         page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
         page.on("console", self._console)
-        page.on(
-            "response", lambda answer: answer.status >= 500 and self.troubles.append(f"{answer.status} {answer.url}")
-        )
+        page.on("response", self._response)
+        page.expose_binding("tellRefused", lambda _source, what: self.troubles.append(f"refused: {what}"))
+        page.add_init_script(TELL_REFUSED)
 
     def _console(self, message: Any) -> None:
         if message.type == "error":
