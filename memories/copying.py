@@ -16,6 +16,7 @@ from memories.memory_file import change
 from memories.models import MemoryBlock, MemoryFile, Revision
 
 MERGE, REPLACE = "merge", "replace"
+Key = tuple[str, str, tuple[str, ...]]  # label, date, bullets
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,22 @@ def copy(user: User, source: MemoryFile, target: MemoryFile, *, mode: str = MERG
         known = set() if mode == REPLACE else {_key(block) for block in present}
         for block in present if mode == REPLACE else ():
             editor.delete_block(block.pk)
-        new = [block for block in blocks if _key(block) not in known]
+        new = blocks if mode == REPLACE else _unseen(blocks, known)
         for block in new:
             editor.add_block(block.label, _bullets(block), date=block.date, origin=block.origin, **_facts(block))
     revision = target.revisions.get(number=target.version) if editor.is_changed else None
     return Copied(revision, len(new), len(blocks) - len(new))
 
 
-def _key(block: MemoryBlock) -> tuple[str, str, tuple[str, ...]]:
+def _unseen(blocks: list[MemoryBlock], known: set[Key]) -> list[MemoryBlock]:
+    """Those that the target does not have yet, each of several equal ones once."""
+    first: dict[Key, MemoryBlock] = {}
+    for block in blocks:
+        first.setdefault(_key(block), block)
+    return [block for key, block in first.items() if key not in known]
+
+
+def _key(block: MemoryBlock) -> Key:
     return block.label, block.date, tuple(memory.text for memory in block.memories.all())
 
 

@@ -136,6 +136,16 @@ def test_tidying_up_has_a_page(client: Client, file: MemoryFile) -> None:
     assert f"- [{file.character.name} — The vet]" in render(file)
 
 
+def test_copying_takes_a_block_that_repeats_once(file: MemoryFile, alice: User) -> None:
+    other = file_for(make_character(alice, "Bram"))
+    for order in (1, 2):
+        make_block(other, "Twice", ["Wren waited."], date="2026-03-01 10:00", order=order)
+    make_block(other, "Once", ["Wren left."], order=3)
+    done = copying.copy(alice, other, file)
+    assert (done.added, done.skipped) == (2, 1)
+    assert copying.copy(alice, other, file).revision is None
+
+
 def test_copying_merges_or_replaces_and_is_one_revision(client: Client, file: MemoryFile, alice: User) -> None:
     other = file_for(make_character(alice, "Bram"))
     make_block(other, "One", ["Bram baked."], date="2026-01-01 10:00")
