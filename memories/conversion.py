@@ -173,7 +173,7 @@ def _start(
     )
     if by == MODEL:
         reading = reading_of(source.name, source.text, params["format"], source.warnings)
-        _plan_for_model(proposal, reading, source.text)
+        plan_for_model(proposal, reading, source.text)
         return _by_model(user, proposal, connection)
     if len(source.text) > LARGE:
         return begin(user, proposal)
@@ -184,7 +184,7 @@ def _start(
     return proposal
 
 
-def _plan_for_model(proposal: Proposal, reading: Reading, text: str) -> None:
+def plan_for_model(proposal: Proposal, reading: Reading, text: str) -> None:
     """The bullets that the rules find are the model's lines, each under the heading it stood under."""
     part = conversion_rules.portion_of(proposal, reading, text)
     items, lines = _items(part)

@@ -72,7 +72,7 @@ def write(proposal: Proposal, findings: Findings, lines: Sequence[str]) -> dict[
     is_import = proposal.kind == Proposal.Kind.CONVERSION
     kind = Draft.Kind.CONVERSION if is_import else Draft.Kind.REFORMAT
     draft = drafts.start(proposal.owner, proposal.file, kind=kind, title=_title(proposal))
-    builder = _Builder(proposal, lines, _known(proposal.file) if is_import else {})
+    builder = _Builder(proposal, lines, known_in(proposal.file) if is_import else {})
     with drafts.step(draft, _("Import") if is_import else _("Sort into topics")) as editor:
         for block in findings.blocks:
             builder.add(editor, block)
@@ -147,7 +147,7 @@ class _Builder:
         )
 
 
-def _known(file: MemoryFile) -> dict[str, str]:
+def known_in(file: MemoryFile) -> dict[str, str]:
     """The memories of the destination by their plain words."""
     rows = Memory.objects.for_user(file.owner).filter(block__file=file, is_topic=False)
     return {normalise(text): str(pk) for pk, text in rows.values_list("pk", "text")}

@@ -112,7 +112,7 @@ def question_of(
     return Question(prompt, plan.connection, plan.answer_tokens, f"chat:{chat.pk}")
 
 
-def seed_of(user: User, source: Chat | MemoryFile, first: object, last: object) -> str:
+def seed_of(user: User, source: Chat | MemoryFile | Character, first: object, last: object) -> str:
     """Makes the marker lines of a prompt: the same whenever these messages or memories are read, and unknown to whoever
     wrote them, because it rests on the installation's secret."""
     return salted_hmac("marker of a prompt", f"{user.pk}/{source.pk}/{first}/{last}").hexdigest()

@@ -14,7 +14,7 @@ from memories.prompts import BALANCED, STRATEGIES, PromptText
 from memories.word_diff import Piece, Row, line_rows, word_diff
 from sync.models import Character
 
-CAN_TRY = ("extraction", "extraction_small", "extraction_group", *STRATEGIES)
+CAN_TRY = ("extraction", "extraction_small", "extraction_group", *STRATEGIES, "conversion")
 
 
 @dataclass(frozen=True)

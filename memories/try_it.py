@@ -1,8 +1,8 @@
 """Try a prompt on a stretch of a chat: what would be sent, and, as a job, what the model answers. Nothing is saved.
 
 Everything comes from memories/extraction_plan.py, as in an extraction; the rules of a consolidation are tried by
-memories/try_merge.py. The answer waits in the result of the newest try of a person, because a page must be able to show
-it; it is dropped when the next one starts, or with `forget`.
+memories/try_merge.py, the prompt of imports by memories/try_notes.py. The answer waits in the result of the newest try
+of a person, because a page must be able to show it; it is dropped when the next one starts, or with `forget`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
-from memories import extraction_plan, group_chat, try_merge
+from memories import extraction_plan, group_chat, try_merge, try_notes
 from memories.blocks import is_topic
 from memories.extraction_call import Read, TooLong, ask_once
 from memories.extraction_judge import Fact, Findings, judge
@@ -36,7 +36,7 @@ from memories.prompts import PromptText
 from memories.queries import WINDOW
 from memories.transcript import Chunk, Entry
 from memories.try_merge import MergePreview
-from memories.try_parts import NOT_SAVED, Section, Trial, sections
+from memories.try_parts import NOT_SAVED, NotesTrial, Section, Trial, sections
 from providers.models import Connection
 from sync.models import Character, Chat
 
@@ -85,14 +85,21 @@ class Preview:
         return sum(line.startswith("- ") for line in text.split("\n")) if self.known else 0
 
 
-def prepare(user: User, trial: Trial) -> Preview | MergePreview:
-    """What would be sent. ValueError with a finished sentence when the stretch holds nothing to read."""
+def prepare(user: User, trial: Trial | NotesTrial) -> Preview | MergePreview:
+    """What would be sent. ValueError with a finished sentence when there is nothing to read."""
+    if isinstance(trial, NotesTrial):
+        return try_notes.prepare(user, trial)
     return try_merge.prepare(user, trial) if is_merge(trial.name) else _prepare(user, trial)
 
 
 def is_merge(name: str) -> bool:
     """Whether this prompt puts memories together; the others read messages."""
     return name.startswith("consolidation")
+
+
+def is_notes(name: str) -> bool:
+    """Whether this prompt reads notes, not a chat."""
+    return name == "conversion"
 
 
 def is_group(name: str) -> bool:
@@ -126,7 +133,7 @@ def _known(user: User, character: Character) -> list[Fact]:
     return facts_of(file) if file is not None else []
 
 
-def start(user: User, trial: Trial) -> Job:
+def start(user: User, trial: Trial | NotesTrial) -> Job:
     """Ask the model. The job's result holds the answer (`answer_of`); a second press while it runs starts nothing."""
     prepare(user, trial)
     params = params_of(trial)
@@ -134,7 +141,7 @@ def start(user: User, trial: Trial) -> Job:
         user,
         KIND,
         key=f"{KIND}:{uuid.uuid5(uuid.NAMESPACE_OID, repr(sorted(params.items())))}",
-        subject=f"chat:{trial.chat.pk}",
+        subject=f"chat:{trial.chat.pk}" if isinstance(trial, Trial) else f"character:{trial.character.pk}",
         label=_("Try a prompt on %(name)s") % {"name": trial.character.name},
         params=params,
         total=1,
@@ -144,8 +151,10 @@ def start(user: User, trial: Trial) -> Job:
     return active
 
 
-def params_of(trial: Trial) -> dict[str, str]:
+def params_of(trial: Trial | NotesTrial) -> dict[str, str]:
     """The trial as a job and a form write it down."""
+    if isinstance(trial, NotesTrial):
+        return try_notes.params_of(trial)
     return {
         "name": trial.name,
         "character": str(trial.character.pk),
@@ -177,6 +186,8 @@ def _ended(user: User) -> Any:
 
 def run(run: JobRun) -> Outcome:
     """One call."""
+    if is_notes(run.params["name"]):
+        return try_notes.run(run)
     trial = _trial(run)
     try:
         if is_merge(trial.name):

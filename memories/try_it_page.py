@@ -23,7 +23,7 @@ from providers.queries import connections, default_connection
 from sync.models import Character, Chat
 
 MOST_CHATS = 300
-FILLS = {"words": "f-quiet", "card": "f-info", "memories": "f-ok", "messages": "f-accent"}
+FILLS = {"words": "f-quiet", "card": "f-info", "memories": "f-ok", "messages": "f-accent", "notes": "f-accent"}
 GAP = 0.3  # of 100 units of the bar, between two sections
 
 
@@ -61,12 +61,12 @@ def choose(user: User, name: str, given: Mapping[str, Any]) -> Choice:
     """The form's state from `given` (a query, a form or a job's params); what is missing is filled in sensibly."""
     is_group = try_it.is_group(name)
     characters = list(group_chat.members(user) if is_group else _characters(user))
-    character = _picked(characters, given.get("character")) or _newest_character(user, characters)
+    character = picked(characters, given.get("character")) or newest_character(user, characters)
     chats = _chats(user, character, is_group=is_group) if character else []
-    chat = _picked(chats, given.get("chat")) or (chats[0] if chats else None)
+    chat = picked(chats, given.get("chat")) or (chats[0] if chats else None)
     same_chat = chat is not None and str(chat.pk) == str(given.get("chat") or chat.pk)
     places = list(connections(user))
-    connection = _picked(places, given.get("connection")) or default_connection(user)
+    connection = picked(places, given.get("connection")) or default_connection(user)
     messages = str(given.get("messages") or "").strip() if same_chat else ""
     messages = messages or (_usual_messages(user, chat, name) if chat else "")
     text = str(given.get("text") or "").replace("\r\n", "\n").strip()
@@ -97,7 +97,8 @@ def _trial(
     return Trial(name, character, chat, *numbers, connection, text), ""
 
 
-def _picked(rows: list[Any], wanted: Any) -> Any:
+def picked(rows: list[Any], wanted: Any) -> Any:
+    """The row with this id, if it is one of them."""
     return next((row for row in rows if str(row.pk) == str(wanted or "")), None)
 
 
@@ -106,10 +107,11 @@ def _characters(user: User) -> QuerySet[Character]:
     return rows.distinct().order_by("name", "pk")
 
 
-def _newest_character(user: User, characters: list[Character]) -> Character | None:
+def newest_character(user: User, characters: list[Character]) -> Character | None:
+    """The one that somebody talked with last."""
     rows = Chat.objects.for_user(user).filter(character__in=characters, gone_at=None, message_count__gt=0)
     newest = rows.order_by("-last_at", "pk").values_list("character", flat=True).first()
-    return _picked(characters, newest) or (characters[0] if characters else None)
+    return picked(characters, newest) or (characters[0] if characters else None)
 
 
 def _chats(user: User, character: Character, *, is_group: bool) -> list[Chat]:
@@ -130,7 +132,7 @@ def slices(preview: Preview | MergePreview) -> list[Slice]:
     """The bar: system and words, card, memories, messages in the order in which they are sent."""
     parts = [preview.system, *preview.sections]
     whole = sum(part.tokens for part in parts) or 1
-    opened = "memories" if isinstance(preview, MergePreview) else "messages"
+    opened = "messages" if isinstance(preview, Preview) else "notes" if preview.is_notes else "memories"
     found: list[Slice] = []
     used = 0
     for number, part in enumerate(parts):
@@ -157,6 +159,8 @@ def bar_label(preview: Preview | MergePreview) -> str:
     sums = dict.fromkeys(FILLS, 0)
     for part in (preview.system, *preview.sections):
         sums[part.kind] += part.tokens
+    if isinstance(preview, MergePreview) and preview.is_notes:
+        return _("Words of the prompt %(words)d, notes %(notes)d tokens") % sums
     return _("Words of the prompt %(words)d, card %(card)d, memories %(memories)d, messages %(messages)d tokens") % sums
 
 
@@ -173,6 +177,8 @@ def _label(kind: str, preview: Preview | MergePreview) -> str:
 
 
 def _merge_label(kind: str, preview: MergePreview) -> str:
+    if kind == "notes":
+        return ngettext("%(n)d note", "%(n)d notes", preview.count) % {"n": preview.count}
     if kind != "memories":
         return _("Words of the prompt")
     return ngettext("%(n)d memory", "%(n)d memories", preview.count) % {"n": preview.count}

@@ -16,7 +16,7 @@ from jobs.run import JobFailed, JobRun, Outcome, done
 from memories.conservation import Result, check
 from memories.consolidation_call import CutOff, NoUse, Read, ask
 from memories.consolidation_parts import answer_of, strictness
-from memories.consolidation_plan import FRESH, Item, pieces
+from memories.consolidation_plan import ANSWER_SHARE, FRESH, Item, pieces
 from memories.consolidation_prompt import Room, Strategy, build, material, refs_of, room_for
 from memories.consolidation_reads import OUTPUT, items_of
 from memories.extraction_call import TooLong
@@ -26,9 +26,10 @@ from memories.memory_filters import topic_words
 from memories.models import MemoryBlock, MemoryFile
 from memories.own_prompts import text_in_force
 from memories.price import MILLION
-from memories.try_parts import NOT_SAVED, Section, Trial, sections
+from memories.try_parts import NOT_SAVED, NotesTrial, Section, Trial, sections
 from providers.models import Connection
 from providers.tokens import estimate_tokens
+from sync.models import Character
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class MergePreview:
     """What would be sent, cut into sections; joined they are the system and the user text. `beyond` memories would go
     into further calls."""
 
-    trial: Trial
+    trial: Trial | NotesTrial
     prompt: Prompt
     room: Room
     items: list[Item]
@@ -47,6 +48,10 @@ class MergePreview:
     @property
     def count(self) -> int:
         return len(self.items)
+
+    @property
+    def is_notes(self) -> bool:
+        return isinstance(self.trial, NotesTrial)
 
     @property
     def version(self) -> str:
@@ -71,7 +76,8 @@ class MergePreview:
         by = self.trial.connection
         if by.price_in is None and by.price_out is None:
             return None
-        answer = int(self.material * OUTPUT.get(self.trial.name, 0.7))
+        share = ANSWER_SHARE if self.is_notes else OUTPUT.get(self.trial.name, 0.7)
+        answer = int(self.material * share)
         return (self.tokens * (by.price_in or 0) + answer * (by.price_out or 0)) / MILLION
 
 
@@ -82,6 +88,13 @@ def prepare(user: User, trial: Trial) -> MergePreview:
     if file is None or len(items) < 2:
         text = _("Fewer than two fresh memories came from these messages. Choose others, or extract the chat first.")
         raise ValueError(text)
+    return preview_of(user, trial, items, file)
+
+
+def preview_of(
+    user: User, trial: Trial | NotesTrial, items: list[Item], source: MemoryFile | Character
+) -> MergePreview:
+    """The first call about these items. `source` makes the marker: the file that the job works on."""
     size = _size(trial.connection)
     strategy = _strategy(user, trial)
     room = room_for(strategy, trial.connection.context_tokens, size)
@@ -90,7 +103,7 @@ def prepare(user: User, trial: Trial) -> MergePreview:
         character=trial.character.name,
         strategy=strategy,
         items=first,
-        seed=seed_of(user, file, first[0].id, first[-1].id),
+        seed=seed_of(user, source, first[0].id, first[-1].id),
     )
     system = Section("words", prompt.system, size(prompt.system))
     return MergePreview(trial, prompt, room, first, len(items) - len(first), system, sections(prompt.parts, size))
@@ -100,7 +113,7 @@ def _size(connection: Connection) -> Any:
     return partial(estimate_tokens, bytes_per_token=connection.bytes_per_token)
 
 
-def _strategy(user: User, trial: Trial) -> Strategy:
+def _strategy(user: User, trial: Trial | NotesTrial) -> Strategy:
     if trial.text:
         return Strategy(trial.name, NOT_SAVED, trial.text)
     found = text_in_force(user, trial.name, trial.character)
@@ -117,7 +130,7 @@ def _blocks(user: User, file: MemoryFile, trial: Trial) -> list[object]:
 def run(run: JobRun, trial: Trial) -> Outcome:
     """One call."""
     preview = prepare(run.owner, trial)
-    read = _ask(run, preview)
+    read = ask_once(run, preview)
     with run.commit():
         run.progress(step=1)
     found = _result(read, preview)
@@ -125,7 +138,8 @@ def run(run: JobRun, trial: Trial) -> Outcome:
     return done({"text": text % {"n": found["memories"]}, "trial": found})
 
 
-def _ask(run: JobRun, preview: MergePreview) -> Read:
+def ask_once(run: JobRun, preview: MergePreview) -> Read:
+    """One call, and what the model made of it. JobFailed when that is of no use."""
     trial = preview.trial
     try:
         return ask(
@@ -135,13 +149,20 @@ def _ask(run: JobRun, preview: MergePreview) -> Read:
             refs=list(refs_of(preview.items)),
             answer_tokens=preview.room.answer(preview.material),
             subject=f"character:{trial.character.pk}",
+            purpose="conversion" if preview.is_notes else "consolidation",
         )
     except TooLong as error:
         text = _("This is too long for the model’s context window. Nothing was saved.")
-        raise JobFailed(text, hint=_("Choose fewer messages."), error_type="context", retry=False) from error
+        hint = _("Choose a shorter text.") if preview.is_notes else _("Choose fewer messages.")
+        raise JobFailed(text, hint=hint, error_type="context", retry=False) from error
     except CutOff as error:
         text = _("The answer was cut off by its token limit. Nothing was saved.")
-        raise JobFailed(text, hint=_("A consolidation would ask again in halves."), error_type="answer_cut") from error
+        hint = (
+            _("An import would ask again in halves.")
+            if preview.is_notes
+            else _("A consolidation would ask again in halves.")
+        )
+        raise JobFailed(text, hint=hint, error_type="answer_cut") from error
     except NoUse as trouble:
         raise JobFailed(trouble.sentence, hint=trouble.hint, error_type=trouble.error_type) from trouble
 
@@ -155,16 +176,23 @@ def _result(read: Read, preview: MergePreview) -> dict[str, Any]:
     results = [Result(bullet["text"], frozenset(bullet["from"])) for bullet in bullets]
     found = check(texts, results, answer["dropped"], strictness(name))
     invented = {bullets[place]["text"] for place in found.invented}
-    said = read.completion
     return {
-        "answer": said.text,
-        "kind": "memories",
+        **said_of(read),
         "blocks": [_block(block, invented) for block in answer["blocks"]],
         "missing": [texts[one] for one in found.missing],
         "dropped": [[texts[one], fate.reason] for one, fate in found.fates.items() if fate.fate == "dropped"],
         "unverified": len(invented),
         "memories": len(bullets),
         "sources": len(items),
+    }
+
+
+def said_of(read: Read) -> dict[str, Any]:
+    """What the page shows of a call: the answer word for word, its time, tokens and cost."""
+    said = read.completion
+    return {
+        "answer": said.text,
+        "kind": "memories",
         "seconds": round(said.seconds, 1),
         "tokens_in": said.prompt_tokens,
         "tokens_out": said.completion_tokens,

@@ -15,6 +15,7 @@ SECTIONS = {
     "existingMemories": "memories",
     "recentMessages": "messages",
     "memories": "memories",
+    "sourceText": "notes",
 }
 
 
@@ -33,8 +34,22 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class NotesTrial:
+    """What to try on notes: the prompt of imports (its saved text, or `text`). `notes` were pasted, unless
+    `attachment` is the id of the Data Bank file that they stand in."""
+
+    name: str
+    character: Character
+    connection: Connection
+    notes: str = ""
+    attachment: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
-    """A stretch of the text: `kind` is words, card, memories or messages; `tokens` as the model's server counts."""
+    """A stretch of the text: `kind` is words, card, memories, messages or notes; `tokens` as the model's server
+    counts."""
 
     kind: str
     text: str

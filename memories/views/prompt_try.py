@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import PersonRequest
-from memories import extraction_plan, prompt_pages, prompt_words, try_it, try_it_page
+from memories import extraction_plan, prompt_pages, prompt_words, try_it, try_it_page, try_notes_page
 from memories.try_it import Preview
 from memories.try_it_page import Choice
+from memories.try_notes_page import NotesChoice
 from memories.try_parts import Trial
 from memories.views.pace import keep_pace
 from memories.views.polled import polled
@@ -30,7 +31,8 @@ def page(request: PersonRequest, name: str) -> HttpResponse:
         raise Http404(_("This prompt cannot be tried on a chat."))
     job = try_it_page.job_of(request.user, name, request.GET.get("job", ""))
     given = request.POST if request.method == "POST" else (job.params if job else request.GET)
-    choice = try_it_page.choose(request.user, name, given.dict() if hasattr(given, "dict") else given)
+    chooser = try_notes_page if try_it.is_notes(name) else try_it_page
+    choice = chooser.choose(request.user, name, given.dict() if hasattr(given, "dict") else given)
     context = {"page": shown, "tab": "try", "job": job, **_preview(request, choice)}
     if request.POST.get("do") == "ask" and choice.trial is not None and not context["error"]:
         with explained(request):
@@ -42,9 +44,9 @@ def page(request: PersonRequest, name: str) -> HttpResponse:
     return render(request, "memories/prompt_try.html", context, status=422 if is_refused else 200)
 
 
-def _preview(request: PersonRequest, choice: Choice) -> dict[str, Any]:
+def _preview(request: PersonRequest, choice: Choice | NotesChoice) -> dict[str, Any]:
     """The sections, or what stands in the way."""
-    context: dict[str, Any] = {"choice": choice, "error": choice.error}
+    context: dict[str, Any] = {"choice": choice, "error": choice.error, "is_notes": isinstance(choice, NotesChoice)}
     if choice.trial is None:
         return context
     try:
@@ -52,7 +54,10 @@ def _preview(request: PersonRequest, choice: Choice) -> dict[str, Any]:
     except ValueError as error:
         return context | {"error": str(error)}
     found = prompt_pages.problems(choice.trial.name, choice.text) if choice.text else []
-    context |= _reads_messages(choice.trial, preview) if isinstance(preview, Preview) else {"is_merge": True}
+    if isinstance(choice.trial, Trial) and isinstance(preview, Preview):
+        context |= _reads_messages(choice.trial, preview)
+    else:
+        context["is_merge"] = not context["is_notes"]
     return context | {
         "preview": preview,
         "version": prompt_words.version_words(preview.version),

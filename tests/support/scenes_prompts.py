@@ -9,12 +9,13 @@ from jobs.models import Job
 from memories import own_prompts, try_it
 from memories.models import PromptOverride
 from memories.prompts import prompt_text
-from memories.try_parts import Trial
+from memories.try_parts import NotesTrial, Trial
 from providers.queries import default_connection
 from sync.models import Character, Chat
 from tests.support.builders import make_chat, make_group
 
 FIVE, THREE = "After the topic at most five bullets.", "After the topic at most three bullets. Name everybody."
+NOTES = "# Lantern\n* Seraphine swore on it.\n* She left at dawn.\n* It lit itself.\n"
 ANSWER = {
     "answer": "<memory>\n- [Seraphine, Wren — The lantern]\n- Swore on the brass lantern.\n</memory>",
     "kind": "memories",
@@ -43,7 +44,7 @@ ANSWER = {
 
 
 def add_prompts(alice: User, character: Character, chat: Chat) -> dict[str, Any]:
-    """{"prompt_version": a version of alice's, "strategy": its name, "try": a job that has its answer}."""
+    """{"prompt_version": a version of alice's, "strategy": its name, "try" and "notes": jobs that have their answers}."""
     shipped = prompt_text("extraction").text
     base = shipped.replace(FIVE, "After the topic at most eight bullets.").replace("weather and scenery; ", "")
     first = own_prompts.save_text(alice, "extraction", f"{shipped}\n\nQuote a phrase when its exact words will matter.")
@@ -53,7 +54,8 @@ def add_prompts(alice: User, character: Character, chat: Chat) -> dict[str, Any]
     own_prompts.save_text(alice, "extraction", f"{shipped}\n\nShe never forgets a debt.", character)
     strategy = own_prompts.create_strategy(alice, "Only feelings", "Keep what {{charName}} felt.")
     _add_group(character)
-    return {"prompt_version": first, "strategy": strategy.name, "try": _tried(alice, character, chat)}
+    tried = {"try": _tried(alice, character, chat), "notes": _tried_notes(alice, character)}
+    return {"prompt_version": first, "strategy": strategy.name, **tried}
 
 
 def _add_group(character: Character) -> None:
@@ -73,6 +75,19 @@ def _tried(alice: User, character: Character, chat: Chat) -> Job:
     )  # fmt: skip
 
 
+def _tried_notes(alice: User, character: Character) -> Job:
+    connection = default_connection(alice)
+    assert connection is not None
+    trial = NotesTrial("conversion", character, connection, NOTES)
+    found = {**ANSWER, "notes": 3, "left_out": [], "left": [[4, "Old, ask Maren?", "a note to yourself?"]]}
+    bullets = [{"text": "Swore on the brass lantern.", "is_invented": False}, {"text": "Left.", "is_invented": True}]
+    found["blocks"] = [{"title": "The lantern", "bullets": bullets}]
+    return Job.objects.create(
+        owner=alice, kind=try_it.KIND, label="Try a prompt", params=try_it.params_of(trial), state=Job.State.DONE,
+        total=1, step=1, result={"text": "2 memories, nothing was saved.", "trial": found},
+    )  # fmt: skip
+
+
 def paths(scene: dict[str, Any]) -> dict[str, str]:
     """The pages about prompts, layouts and pins, by the name of their picture."""
     pk, chat = scene["character"].pk, scene["chat"].pk
@@ -89,6 +104,8 @@ def paths(scene: dict[str, Any]) -> dict[str, str]:
         "prompt-try": f"{prompt}try/?character={pk}",
         "prompt-try-merge": f"/settings/prompts/consolidation_balanced/try/?character={pk}",
         "prompt-try-group": f"/settings/prompts/extraction_group/try/?character={pk}",
+        "prompt-try-notes": f"/settings/prompts/conversion/try/?character={pk}",
+        "prompt-notes-answer": f"/settings/prompts/conversion/try/?job={scene['notes'].pk}",
         "prompt-answer": f"{prompt}try/?job={scene['try'].pk}",
         "layout": f"/characters/{pk}/layout/",
         "layout-look": f"/characters/{pk}/layout/?layout=bullet&metadata=on",
