@@ -131,7 +131,7 @@ def test_tidying_up_has_a_page(client: Client, file: MemoryFile) -> None:
     url = reverse("memories:reformat", args=[file.character_id])
     assert "1 without a topic" in client.get(url).content.decode()
     page = client.post(url, {"block": str(block.pk), "by": "rules"}, follow=True).content.decode()
-    assert "1 memories in 1 new block" in page
+    assert "1 memory in 1 new block" in page
     client.post(reverse("memories:import_save", args=[proposal_of(file).pk]))
     assert f"- [{file.character.name} — The vet]" in render(file)
 

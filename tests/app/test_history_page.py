@@ -130,7 +130,7 @@ def test_a_deleted_block_lies_in_the_trash_and_is_put_back(alice: User, alice_cl
 
 def test_clearing_shows_its_numbers_first_and_can_be_undone(alice_client: Client, file: MemoryFile) -> None:
     url = f"/characters/{file.character_id}/clear/"
-    assert words(soup(alice_client.get(url)).h2) == "2 memories in 1 blocks would go"
+    assert words(soup(alice_client.get(url)).h2) == "2 memories would go, 1 block"
     alice_client.post(url)
     assert not file.blocks.exists()
     said = toast(alice_client)
