@@ -12,6 +12,7 @@ from accounts.ownership import unscoped
 from providers import adapters, ledger, limits, retry
 from providers.base import Completion, Note, ProviderError, Reply, Request, Stop, Usage
 from providers.models import Call, Connection
+from providers.quoting import without_echo
 from providers.transport import TransportError
 
 SHORTEST_REMEMBERED_PAUSE = 2.0
@@ -51,6 +52,8 @@ def _recorded(connection: Connection, request: Request, tick: Stop, note: Note, 
         try:
             return adapters.ask(connection, request, tick)
         except ProviderError as error:
+            error.message = without_echo(error.message, request.system, request.user, connection.system_prompt)
+            error.args = (error.message,)
             spent.append(error.usage)
             _remember_pause(connection, error)
             raise

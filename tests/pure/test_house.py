@@ -83,6 +83,7 @@ PURE = [
     "memories/two_texts.py",
     "memories/word_diff.py",
     "providers/base.py",
+    "providers/quoting.py",
     "providers/reasoning.py",
     "providers/tokens.py",
     "search/query.py",

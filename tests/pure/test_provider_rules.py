@@ -9,6 +9,7 @@ import pytest
 
 from providers.addresses import is_local, is_never_allowed, unwrap
 from providers.base_url import clean_base_url, with_version
+from providers.quoting import without_echo
 from providers.retry import parse_retry_after
 from providers.tokens import calibrated, estimate_tokens
 
@@ -94,3 +95,20 @@ def test_estimates_follow_what_the_server_reports() -> None:
     assert abs(ratio - 2.0) < 0.01
     assert calibrated(3.35, 10, 3) == 3.35
     assert calibrated(3.35, 10**9, 100) < 4
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Bad input: 'Mira keeps the brass key.' is refused.", "Bad input: '….' is refused."),
+        ('Bad input: KEEP  MEMORIES.\\n#1 Mira: "mira" k', "Bad input: …"),
+        ("Bad: \\u30df\\u30e9\\u306f\\u771f", "Bad: \\…"),
+        ("The maximum context length is 4096 tokens, Mira.", "The maximum context length is 4096 tokens, Mira."),
+        ("入力が不正です:「ミラは真鍮の鍵を井戸の下に隠した」", "入力が不正です:「…」"),
+        ("Mira keeps the brass key, says Mira keeps the brass key", "…, says …"),
+        ("", ""),
+    ],
+)
+def test_an_error_does_not_repeat_the_question(said: str, left: str) -> None:
+    question = "You keep memories.\n#1 Mira: Mira keeps the brass key.\nミラは真鍮の鍵を井戸の下に隠した"
+    assert without_echo(said, "", question) == left
