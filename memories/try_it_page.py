@@ -23,7 +23,14 @@ from providers.queries import connections, default_connection
 from sync.models import Character, Chat
 
 MOST_CHATS = 300
-FILLS = {"words": "f-quiet", "card": "f-info", "memories": "f-ok", "messages": "f-accent", "notes": "f-accent"}
+FILLS = {
+    "words": "f-quiet",
+    "card": "f-info",
+    "participants": "f-info",
+    "memories": "f-ok",
+    "messages": "f-accent",
+    "notes": "f-accent",
+}
 GAP = 0.3  # of 100 units of the bar, between two sections
 
 
@@ -161,6 +168,12 @@ def bar_label(preview: Preview | MergePreview) -> str:
         sums[part.kind] += part.tokens
     if isinstance(preview, MergePreview) and preview.is_notes:
         return _("Words of the prompt %(words)d, notes %(notes)d tokens") % sums
+    if isinstance(preview, Preview) and preview.participants:
+        text = _(
+            "Words of the prompt %(words)d, card %(card)d, participants %(participants)d, memories %(memories)d, "
+            "messages %(messages)d tokens"
+        )
+        return text % sums
     return _("Words of the prompt %(words)d, card %(card)d, memories %(memories)d, messages %(messages)d tokens") % sums
 
 
@@ -173,6 +186,9 @@ def _label(kind: str, preview: Preview | MergePreview) -> str:
     if kind == "memories":
         numbers = {"n": preview.known_sent, "all": len(preview.known)}
         return _("%(n)d of %(all)d memories") % numbers
+    if kind == "participants":
+        count = len(preview.participants)
+        return ngettext("%(n)d other participant", "%(n)d other participants", count) % {"n": count}
     return _("Card") if kind == "card" else _("Words of the prompt")
 
 

@@ -16,6 +16,7 @@ SECTIONS = {
     "recentMessages": "messages",
     "memories": "memories",
     "sourceText": "notes",
+    "participants": "participants",
 }
 
 
@@ -48,8 +49,8 @@ class NotesTrial:
 
 @dataclass(frozen=True)
 class Section:
-    """A stretch of the text: `kind` is words, card, memories, messages or notes; `tokens` as the model's server
-    counts."""
+    """A stretch of the text: `kind` is words, card, memories, messages, notes or participants; `tokens` as the
+    model's server counts."""
 
     kind: str
     text: str

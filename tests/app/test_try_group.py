@@ -94,6 +94,9 @@ def test_it_sends_the_card_and_memories_of_the_member_and_names_the_others(
     assert shown.select_one(".price") is not None
     ask(alice_client, alice, **form(chat))
     messages = fake.chats[0].body["messages"]
+    others = shown.select_one("[data-section=participants]")
+    assert others is not None and others.get_text() == "Wren\nPim\nSefa"
+    assert "3 other participants" in words(shown)
     sections = "".join(unescape(one.get_text()) for one in shown.select("[data-section]"))
     assert sections == "".join(one["content"] for one in messages)
     sent = fake.prompts()[0]

@@ -44,7 +44,7 @@ ANSWER = {
 
 
 def add_prompts(alice: User, character: Character, chat: Chat) -> dict[str, Any]:
-    """{"prompt_version": a version of alice's, "strategy": its name, "try" and "notes": jobs that have their answers}."""
+    """{"prompt_version": a version of alice's, "strategy": its name, "try", "notes": answered jobs}."""
     shipped = prompt_text("extraction").text
     base = shipped.replace(FIVE, "After the topic at most eight bullets.").replace("weather and scenery; ", "")
     first = own_prompts.save_text(alice, "extraction", f"{shipped}\n\nQuote a phrase when its exact words will matter.")
