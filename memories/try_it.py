@@ -148,6 +148,7 @@ def start(user: User, trial: Trial | NotesTrial) -> Job:
     )
     if is_new:
         _ended(user).update(result={})
+        try_notes.drop_pasted(_ended(user))
     return active
 
 

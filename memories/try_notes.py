@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
+from jobs.models import Job
 from jobs.run import JobFailed, JobRun, Outcome, done
 from memories import conversion, conversion_made, try_merge
 from memories.blocks import is_topic
@@ -80,6 +82,12 @@ def params_of(trial: NotesTrial) -> dict[str, str]:
         "notes": "" if trial.attachment else trial.notes,
         "text": trial.text,
     }
+
+
+def drop_pasted(jobs: QuerySet[Job]) -> None:
+    """What was pasted for earlier tries goes with their answers."""
+    for job in jobs.filter(params__has_key="notes").exclude(params__notes=""):
+        jobs.filter(pk=job.pk).update(params={**job.params, "notes": ""})
 
 
 def run(run: JobRun) -> Outcome:

@@ -11,7 +11,8 @@ from django.test import Client
 
 from accounts.models import User
 from jobs.drain import run_until_idle
-from memories import conversion, own_prompts
+from jobs.models import Job
+from memories import conversion, own_prompts, try_it
 from memories.memory_file import change, file_for
 from memories.models import Memory, MemoryFile, Proposal, Revision, RevisionText
 from memories.prompts import prompt_text
@@ -130,6 +131,21 @@ def test_it_tells_what_an_import_tells(alice: User, alice_client: Client, flux: 
         assert f"{one['text']} line {one['n']}" in tried
     assert f"{len(lines)} lines would be left over." in tried
     assert f"{proposal.report['memories']} memories from" in tried
+
+
+def test_only_the_newest_try_is_kept_with_what_was_pasted(
+    alice: User, alice_client: Client, flux: Character, fake: FakeModel
+) -> None:
+    fake.answers(GOOD, GOOD)
+    ask(alice_client, alice, **form(flux))
+    first = Job.objects.for_user(alice).get(kind=try_it.KIND)
+    ask(alice_client, alice, **form(flux, f"{NOTES}* Pim slept.\n"))
+    first.refresh_from_db()
+    assert (first.result, first.params["notes"]) == ({}, "")
+    page = words(soup(alice_client.get(f"{PAGE}?job={first.pk}")))
+    assert "Only the answer of your newest try is kept." in page
+    newest = Job.objects.for_user(alice).exclude(pk=first.pk).get(kind=try_it.KIND)
+    assert "Pim slept." in newest.params["notes"]
 
 
 def test_a_data_bank_file_is_tried_and_looking_makes_no_memory_file(
