@@ -106,15 +106,21 @@ class Index:
     def _older(self, bullet: Bullet) -> list[Pair]:
         near = self._near(bullet)
         older = [one for one in near if self.bullets[one].age < bullet.age]
-        return self._duplicates(bullet, older) + self._superseded(bullet, older)
+        return self._both(bullet, older)
 
     def _newer(self, bullet: Bullet) -> list[Pair]:
         near = self._near(bullet)
         found: list[Pair] = []
         for one in (other for other in near if self.bullets[other].age > bullet.age):
-            newer = self.bullets[one]
-            found += self._duplicates(newer, [bullet.id]) + self._superseded(newer, [bullet.id])
+            found += self._both(self.bullets[one], [bullet.id])
         return found
+
+    def _both(self, bullet: Bullet, older: list[str]) -> list[Pair]:
+        """Duplicates of the bullet, and what it may end. A near duplicate that only adds words ends nothing."""
+        same = self._duplicates(bullet, older)
+        words = set(self._plain[bullet.id].split())
+        said_again = {pair.older for pair in same if set(self._plain[pair.older].split()) <= words}
+        return same + self._superseded(bullet, [one for one in older if one not in said_again])
 
     def _near(self, bullet: Bullet) -> list[str]:
         """Ids of bullets that share something rare, most alike first."""

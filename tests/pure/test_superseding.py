@@ -116,3 +116,11 @@ def test_a_bullet_taken_out_is_in_no_pair() -> None:
 @pytest.mark.parametrize("text", ["", "a" * 100_000, "is " * 20_000, "'s " * 9_000, "他" * 50_000, "\ud800 x"])
 def test_odd_texts_are_read_calmly(text: str) -> None:
     assert read(text).topics is not None
+
+
+def test_a_near_duplicate_that_only_adds_a_word_ends_nothing() -> None:
+    older = "Keeps a burned bookplate in her left glove and has not told Wren whose name is on it."
+    newer = older.replace("left glove", "left leather glove")
+    bullets = [Bullet(f"o{n}", older, ("1", n, 0.0)) for n in range(9)]
+    bullets += [Bullet(f"n{n}", newer, ("2", n, 0.0)) for n in range(9)]
+    assert {pair.kind for pair in Index(bullets, ["Seraphine"]).pairs()} == {DUPLICATE}
