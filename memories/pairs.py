@@ -106,21 +106,15 @@ class Index:
     def _older(self, bullet: Bullet) -> list[Pair]:
         near = self._near(bullet)
         older = [one for one in near if self.bullets[one].age < bullet.age]
-        return self._both(bullet, older)
+        return self._duplicates(bullet, older) + self._superseded(bullet, older)
 
     def _newer(self, bullet: Bullet) -> list[Pair]:
         near = self._near(bullet)
         found: list[Pair] = []
         for one in (other for other in near if self.bullets[other].age > bullet.age):
-            found += self._both(self.bullets[one], [bullet.id])
+            newer = self.bullets[one]
+            found += self._duplicates(newer, [bullet.id]) + self._superseded(newer, [bullet.id])
         return found
-
-    def _both(self, bullet: Bullet, older: list[str]) -> list[Pair]:
-        """Duplicates of the bullet, and what it may end. A near duplicate that only adds words ends nothing."""
-        same = self._duplicates(bullet, older)
-        words = set(self._plain[bullet.id].split())
-        said_again = {pair.older for pair in same if set(self._plain[pair.older].split()) <= words}
-        return same + self._superseded(bullet, [one for one in older if one not in said_again])
 
     def _near(self, bullet: Bullet) -> list[str]:
         """Ids of bullets that share something rare, most alike first."""
@@ -158,9 +152,14 @@ class Index:
         found = []
         for one in others:
             finding = superseding.supersedes(self.bullets[one].text, bullet.text, self.weight)
-            if finding is not None and self._plain[one] != self._plain[bullet.id]:
+            if finding is not None and not self._is_said_again(one, bullet.id):
                 found.append(Pair(SUPERSEDED, one, bullet.id, round(finding.score, 3), finding.reason))
         return found
+
+    def _is_said_again(self, older: str, newer: str) -> bool:
+        """A near duplicate that only adds words ends nothing."""
+        before, after = self._plain[older], self._plain[newer]
+        return set(before.split()) <= set(after.split()) and bool(duplicates(after, [before], most=1))
 
     def _best(self, pairs: Iterable[Pair]) -> list[Pair]:
         """The best few of each bullet; a pair that says the same is not also one that says the contrary."""
