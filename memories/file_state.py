@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from accounts.models import User
 from accounts.ownership import unscoped
 from jobs.models import Job
 from memories.blocks import Block, Document, Format, Loose, serialize, serialize_block
@@ -25,6 +26,7 @@ from providers.models import Call
 from sync.models import Chat
 
 AT_ONCE = 500
+FILES_AT_ONCE = 100
 ORDER = ("order", "created_at", "pk")
 FILE_FIELDS = ("layout", "separator", "with_metadata", "loose_text")
 BLOCK_FIELDS = ("label", "date", "origin", "is_locked", "first_index", "last_index", "prompt_version", "form")
@@ -56,6 +58,18 @@ def dump(file: MemoryFile) -> dict[str, Any]:
     return {**{name: getattr(file, name) for name in FILE_FIELDS}, "blocks": dump_blocks(file)}
 
 
+def dump_all(user: User, files: Sequence[MemoryFile]) -> dict[uuid.UUID, dict[str, Any]]:
+    """The states of many files of one person, by their ids: two queries for a hundred files."""
+    found = {file.pk: {**{name: getattr(file, name) for name in FILE_FIELDS}, "blocks": []} for file in files}
+    ids = list(found)
+    for start in range(0, len(ids), FILES_AT_ONCE):
+        part = ids[start : start + FILES_AT_ONCE]
+        rows = MemoryBlock.objects.for_user(user).filter(file__in=part)
+        for file_id, block in _dumped(user, rows, Q(block__file__in=part)):
+            found[file_id]["blocks"].append(block)
+    return found
+
+
 def dump_blocks(file: MemoryFile, ids: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """The blocks in file order; only those with these ids when given."""
     if ids is None:
@@ -68,13 +82,19 @@ def dump_blocks(file: MemoryFile, ids: Sequence[str] | None = None) -> list[dict
 
 
 def _dump_blocks(file: MemoryFile, rows: QuerySet[MemoryBlock], of_these: Q) -> list[dict[str, Any]]:
+    return [block for _file, block in _dumped(file.owner, rows, of_these & Q(block__file=file))]
+
+
+def _dumped(user: User, rows: QuerySet[MemoryBlock], of_these: Q) -> Iterator[tuple[uuid.UUID, dict[str, Any]]]:
+    """The blocks with their memories, each with the id of its file."""
     bullets: defaultdict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
-    memories = Memory.objects.for_user(file.owner).filter(of_these, block__file=file).order_by("order", "created_at")
+    memories = Memory.objects.for_user(user).filter(of_these).order_by("order", "created_at")
     for row in memories.values("block_id", "id", "created_at", "duplicate_of_id", *MEMORY_FIELDS):
         bullets[row.pop("block_id")].append(plain(row, "duplicate_of"))
     links = (f"{name}_id" for name in BLOCK_LINKS)
-    blocks = rows.order_by(*ORDER).values("id", "created_at", *links, *BLOCK_FIELDS)
-    return [{**plain(row, *BLOCK_LINKS), "memories": bullets[row["id"]]} for row in blocks]
+    blocks = rows.order_by(*ORDER).values("file_id", "id", "created_at", *links, *BLOCK_FIELDS)
+    for row in blocks:
+        yield row.pop("file_id"), {**plain(row, *BLOCK_LINKS), "memories": bullets[row["id"]]}
 
 
 def without_change(before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:

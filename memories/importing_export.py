@@ -7,12 +7,12 @@ their integrity, else by name. Importing twice adds nothing. One revision a file
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import models, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -25,6 +25,7 @@ from sync.models import Character, Chat
 
 LEAVE_OUT = "-"
 AT_ONCE = 500
+CHAT_FIELDS = ("pk", "name", "integrity", "character", "tavern")
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,17 @@ class Taken:
 def plan(user: User, export: ExportIn, choices: Mapping[int, str] | None = None) -> list[CharacterPlan]:
     """What the import would do. `choices` are the person's, by the place of the character in the export."""
     people = list(Character.objects.for_user(user).select_related("tavern").order_by("name", "pk"))
+    by_id = {str(one.pk): one for one in people}
     found = []
-    claimed: dict[str, str] = {}  # which file an id goes to: a damaged export may name it twice
     for number, source in enumerate(export.characters):
         choice = (choices or {}).get(number, "") or _usual(people, source)
-        target = next((one for one in people if str(one.pk) == choice), None)
-        made = CharacterPlan(source, target, choice if target else LEAVE_OUT)
-        if target is not None:
-            made.files = _files(user, target, source.files, claimed)
-        found.append(made)
+        target = by_id.get(choice)
+        found.append(CharacterPlan(source, target, choice if target else LEAVE_OUT))
+    here = _here(user, found)
+    claimed: dict[str, str] = {}  # which file an id goes to: a damaged export may name it twice
+    for made in found:
+        if made.target is not None:
+            made.files = _files(here, made.target, made.source.files, claimed)
     return found
 
 
@@ -124,23 +127,46 @@ def _usual(people: list[Character], source: CharacterIn) -> str:
     return LEAVE_OUT
 
 
-def _files(user: User, target: Character, sources: list[FileIn], claimed: dict[str, str]) -> list[FilePlan]:
+@dataclass(frozen=True)
+class _Here:
+    """What an export is compared with, read at once. `owners`: the files that have a row of an id."""
+
+    chats: Mapping[Any, list[Chat]]  # of each tavern
+    files: Mapping[tuple[Any, Any], MemoryFile]  # by character and chat
+    states: Mapping[Any, State]
+    owners: Mapping[str, set[Any]]
+
+
+def _here(user: User, plans: list[CharacterPlan]) -> _Here:
+    targets = [one.target for one in plans if one.target is not None]
+    chats: dict[Any, list[Chat]] = {}
+    for chat in Chat.objects.for_user(user).filter(tavern__in={one.tavern_id for one in targets}).only(*CHAT_FIELDS):
+        chats.setdefault(chat.tavern_id, []).append(chat)
+    files: list[MemoryFile] = []
+    for ids in _parts(list({one.pk for one in targets})):
+        files += MemoryFile.objects.for_user(user).filter(character__in=ids).order_by("-pk")
+    states = [file.state for one in plans if one.target is not None for file in one.source.files]
+    by_place = {(file.character_id, file.chat_id): file for file in files}
+    return _Here(chats, by_place, file_state.dump_all(user, files), _owners(states))
+
+
+def _files(here: _Here, target: Character, sources: list[FileIn], claimed: dict[str, str]) -> list[FilePlan]:
     """A chat's file goes to that chat's file; when the chat is not here, to the character's own."""
-    chats = list(
-        Chat.objects.for_user(user).filter(tavern=target.tavern_id).only("pk", "name", "integrity", "character")
-    )
+    chats = here.chats.get(target.tavern_id, [])
     states: dict[Any, State] = {}
     found = []
     for source in sources:
         chat = _chat(chats, source.chat)
         key = chat.pk if chat else None
-        file = MemoryFile.objects.for_user(user).filter(character=target, chat=chat).first()
+        file = here.files.get((target.pk, key))
         if key not in states:
-            states[key] = file_state.dump(file) if file else _empty()
+            states[key] = here.states[file.pk] if file else _empty()
         linked = _linked(source.state, chats)
         namespace = uuid.uuid5(target.pk, str(key))
         elsewhere = {one for one in all_ids(linked) if claimed.get(one, str(namespace)) != str(namespace)}
-        merged = merge(states[key], linked, namespace=namespace, taken=elsewhere | _taken(linked, file))
+        mine = {file.pk} if file else set()
+        taken = {one for one in all_ids(linked) if here.owners.get(one, set()) - mine}
+        merged = merge(states[key], linked, namespace=namespace, taken=elsewhere | taken)
         states[key] = merged.state
         claimed |= dict.fromkeys(all_ids(merged.state), str(namespace))
         found.append(FilePlan(source, chat, merged))
@@ -172,21 +198,25 @@ def _linked(state: State, chats: list[Chat]) -> State:
     return {**state, "blocks": blocks}
 
 
-def _taken(state: State, file: MemoryFile | None) -> set[str]:
-    """Which of these ids belong to rows elsewhere, of whomever: a row never moves because of an import."""
-    blocks = [block["id"] for block in state["blocks"]]
-    memories = [memory["id"] for block in state["blocks"] for memory in block["memories"]]
-    mine = {"file": file} if file else None
-    return _used(MemoryBlock, blocks, mine) | _used(Memory, memories, {"block__file": file} if file else None)
-
-
-def _used(model: type[models.Model], ids: list[str], mine: dict[str, Any] | None) -> set[str]:
-    used: set[str] = set()
+def _owners(states: list[State]) -> dict[str, set[Any]]:
+    """The files that have a row of one of these ids, of whomever: a row never moves because of an import."""
+    blocks = [block["id"] for state in states for block in state["blocks"]]
+    memories = [memory["id"] for state in states for block in state["blocks"] for memory in block["memories"]]
+    owners: dict[str, set[Any]] = {}
     with unscoped("an id is free or not, whoever has it"):
-        for start in range(0, len(ids), AT_ONCE):
-            rows = model._default_manager.filter(pk__in=ids[start : start + AT_ONCE])
-            used |= {str(pk) for pk in (rows.exclude(**mine) if mine else rows).values_list("pk", flat=True)}
-    return used
+        for part in _parts(blocks):
+            for pk, file in MemoryBlock.objects.filter(pk__in=part).values_list("pk", "file"):
+                owners.setdefault(str(pk), set()).add(file)
+        for part in _parts(memories):
+            for pk, file in Memory.objects.filter(pk__in=part).values_list("pk", "block__file"):
+                owners.setdefault(str(pk), set()).add(file)
+    return owners
+
+
+def _parts(ids: list[Any]) -> Iterator[list[Any]]:
+    """As many as a query may name at once."""
+    for start in range(0, len(ids), AT_ONCE):
+        yield ids[start : start + AT_ONCE]
 
 
 def _take_file(user: User, target: Character, made: FilePlan, reason: str, batch: uuid.UUID) -> bool:

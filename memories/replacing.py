@@ -32,6 +32,7 @@ from memories.models import Draft, Memory, MemoryBlock, MemoryFile
 from memories.word_diff import Piece
 
 BATCH = 500
+FILES_AT_ONCE = 100  # read in two queries
 
 
 @dataclass(frozen=True)
@@ -202,18 +203,42 @@ def _rows(search: Search, texts: Iterable[Text]) -> Iterator[Row]:
 def _texts(user: User, files: dict[str, MemoryFile]) -> Iterator[Text]:
     """Labels and memories of the files, each label in front of its memories. Ids are as the database has them: only
     those of the few rows with what is looked for are ever needed."""
-    key, in_block = Cast("pk", CharField()), Cast("block", CharField())
-    for file_id, file in files.items():
-        name = file.character.name
-        memories = Memory.objects.for_user(user).filter(block__file=file).order_by("order", "created_at")
-        of_block: defaultdict[str, list[Any]] = defaultdict(list)
-        for block_id, *rest in memories.annotate(key=key, at=in_block).values_list("at", "key", "text", "is_locked"):
-            of_block[block_id].append(rest)
-        blocks = MemoryBlock.objects.for_user(user).filter(file=file).order_by("order", "created_at", "pk")
-        for pk, label, is_locked in blocks.annotate(key=key).values_list("key", "label", "is_locked"):
-            yield Text("label", pk, label, is_locked, pk, label, file_id, name)
-            for memory_id, text, is_kept in of_block[pk]:
-                yield Text("memory", memory_id, text, is_locked or is_kept, pk, label, file_id, name)
+    ids = list(files)
+    for start in range(0, len(ids), FILES_AT_ONCE):
+        part = ids[start : start + FILES_AT_ONCE]
+        blocks = _blocks(user, part)
+        of_block = _memories(user, part)
+        for file_id in part:
+            name = files[file_id].character.name
+            for pk, label, is_locked in blocks[file_id]:
+                yield Text("label", pk, label, is_locked, pk, label, file_id, name)
+                for memory_id, text, is_kept in of_block[pk]:
+                    yield Text("memory", memory_id, text, is_locked or is_kept, pk, label, file_id, name)
+
+
+def _blocks(user: User, files: list[str]) -> defaultdict[str, list[Any]]:
+    """Id, label and lock of the blocks of each file."""
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    rows = (
+        MemoryBlock.objects.for_user(user).filter(file__in=map(uuid.UUID, files)).order_by("order", "created_at", "pk")
+    )
+    for file_id, *rest in rows.annotate(key=Cast("pk", CharField())).values_list("file", "key", "label", "is_locked"):
+        found[str(file_id)].append(rest)
+    return found
+
+
+def _memories(user: User, files: list[str]) -> defaultdict[str, list[Any]]:
+    """Id, text and lock of the memories of each block."""
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    rows = (
+        Memory.objects.for_user(user)
+        .filter(block__file__in=[uuid.UUID(one) for one in files])
+        .order_by("order", "created_at")
+    )
+    texts = rows.annotate(key=Cast("pk", CharField()), at=Cast("block", CharField()))
+    for block_id, *rest in texts.values_list("at", "key", "text", "is_locked"):
+        found[block_id].append(rest)
+    return found
 
 
 def _texts_of_draft(draft: Draft) -> Iterator[Text]:

@@ -242,6 +242,21 @@ def test_ids_that_occur_twice_belong_to_the_first(alice: User, bob: User, file: 
     assert importing_export.take(bob, export, {}).memories == 0
 
 
+def test_an_id_that_is_a_memory_here_and_a_block_elsewhere_is_not_taken(
+    alice: User, bob: User, file: MemoryFile
+) -> None:
+    """Rows of two kinds may share an id: having the one is no right to the other."""
+    hers = file.blocks.all()[0]
+    his = memory_file.file_for(make_character(make_tavern(bob), "Seraphine"))
+    with memory_file.change(his, reason="written", author=bob) as editor:
+        editor.add_block("Mine", ["Keeps a key."], origin="written")
+    Memory.objects.for_user(bob).update(id=hers.pk)
+    before = memory_file.render(file)
+    importing_export.take(bob, read(exported(alice, [file.character]).encode()), {})
+    assert memory_file.render(file) == before
+    assert MemoryBlock.objects.for_user(alice).get(pk=hers.pk).file_id == file.pk
+
+
 def test_the_book_is_text_without_scripts(alice_client: Client, file: MemoryFile) -> None:
     answer = alice_client.get(f"/characters/{file.character_id}/export/?as=book")
     page = body(answer).decode()
