@@ -66,6 +66,7 @@ def test_choose_run_review_apply_and_undo(
         memory = page.locator("li[data-memory]").filter(has_text="Only wardens may carry")
         memory.locator(".edit-this").click()
         wording = page.get_by_label("Wording of this memory")
+        expect(wording).to_be_focused()
         wording.fill("Only wardens carry the brass lantern while it burns.")
         wording.press("Enter")
         expect(page.locator("#edit-bar")).to_contain_text("2 changes of yours")

@@ -40,6 +40,7 @@ def test_a_freeform_file_is_read_checked_and_saved(live_server: Any, alice: User
         expect(memory).to_contain_text("line 3")
         memory.locator(".edit-this").click()
         box = page.get_by_label("Wording of this memory")
+        expect(box).to_be_focused()
         box.fill("Nobody but Marit may enter the archive.")
         box.press("Enter")
         expect(page.locator("li[data-memory]").filter(has_text="Nobody but Marit")).to_be_visible()
