@@ -17,14 +17,17 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.ownership import unscoped
 from jobs.enqueue import enqueue
 from jobs.models import Job
+from jobs.queries import at_work
 from jobs.registry import JobKind
 from jobs.run import JobRun, Outcome, done
 from memories import source_changes
+from memories.extraction import KIND as READING
 from memories.models import Memory, MemoryFile, ReviewPair
 from memories.pairs import DUPLICATE, Bullet, Index, Pair
 
@@ -62,10 +65,15 @@ def schedule(file: MemoryFile) -> Job:
 
 
 def sweep() -> None:
-    """Queue every file that changed since its bullets were compared; many changes in a row are one job."""
+    """Queue every file that changed since its bullets were compared; many changes in a row are one job.
+
+    A file that is being filled waits until the reading is over: comparing after each chunk would slow it down.
+    """
     with unscoped("files whose memories were not compared yet"):
+        reading = Job.objects.filter(at_work(timezone.now()), kind=READING).values_list("subject", flat=True)
+        filled = [subject.partition(":")[2] for subject in reading]
         rows = MemoryFile.objects.filter(owner__is_active=True, version__gt=0).exclude(version=F("reviewed_version"))
-        for file in rows.select_related("owner", "character")[:BATCH]:
+        for file in rows.exclude(character__in=filled).select_related("owner", "character")[:BATCH]:
             schedule(file)
 
 

@@ -15,7 +15,7 @@ from memories.memory_file import NewMemory
 from memories.models import Ancestor, Memory, MemoryFile, ReviewPair
 from sync.events import ChatsChanged
 from sync.models import Character, Chat, Message
-from tests.support.builders import make_character, make_chat, make_tavern
+from tests.support.builders import make_character, make_chat, make_job, make_memory_file, make_tavern
 from tests.support.pages import soup, toast, words
 
 CITY, COAST = "Mira lives in the city with her aunt.", "Mira moved to the coast after the flood."
@@ -305,3 +305,15 @@ def test_bob_decides_nothing_of_alice(alice: User, bob_client: Client, mira: Cha
     pair = the_pair(alice, "duplicate")
     assert bob_client.post(f"/pairs/{pair.pk}/decide/", {"decision": "older"}).status_code == 404
     assert texts(alice) == [LAMP, LAMP_TOO]
+
+
+def test_a_file_that_is_being_filled_is_compared_when_the_reading_is_over(alice: User) -> None:
+    file = make_memory_file(make_character(make_tavern(alice), "Seraphine"))
+    with memory_file.change(file, reason="two") as editor:
+        editor.add_block("One", ["Seraphine keeps the lamp.", "Seraphine keeps the lamp."], origin="extracted")
+    reading = make_job(alice, kind="extract", state=Job.State.RUNNING, subject=f"character:{file.character_id}")
+    review.sweep()
+    assert not Job.objects.for_user(alice).filter(kind="review").exists()
+    Job.objects.for_user(alice).filter(pk=reading.pk).update(state=Job.State.DONE)
+    review.sweep()
+    assert Job.objects.for_user(alice).filter(kind="review").count() == 1
