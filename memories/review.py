@@ -71,7 +71,7 @@ def sweep() -> None:
     """
     with unscoped("files whose memories were not compared yet"):
         reading = Job.objects.filter(at_work(timezone.now()), kind=READING).values_list("subject", flat=True)
-        filled = [subject.partition(":")[2] for subject in reading]
+        filled = [uuid.UUID(subject.partition(":")[2]) for subject in reading if subject]
         rows = MemoryFile.objects.filter(owner__is_active=True, version__gt=0).exclude(version=F("reviewed_version"))
         for file in rows.exclude(character__in=filled).select_related("owner", "character")[:BATCH]:
             schedule(file)
