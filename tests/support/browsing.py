@@ -82,6 +82,8 @@ class Watched:
         assert size is not None
         height = self.page.evaluate("document.documentElement.scrollHeight")
         self.page.set_viewport_size({"width": size["width"], "height": max(size["height"], int(height))})
+        bars = "document.querySelectorAll('.selection-bar')"
+        self.page.evaluate(f"{bars}.forEach(bar => (bar.style.position = 'static'))")
         yield
         self.page.set_viewport_size(size)
 
