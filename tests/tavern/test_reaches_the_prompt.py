@@ -193,7 +193,7 @@ def test_without_the_companion_a_pasted_line_is_enough(
     entry = wait_until(lambda: tavern.registered(ZOLTA))[0]
 
     def arrives() -> bool:
-        """SillyTavern notes the file and writes it in two goes, so that one pass may see the first only."""
+        """A pass may come between the things that SillyTavern writes; the next one is right."""
         house.step()
         return reach(zolta).ok
 
