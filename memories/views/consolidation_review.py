@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -50,24 +51,35 @@ def consolidation_of(request: PersonRequest, proposal_id: UUID) -> Proposal:
 @require_POST
 def keep(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Put old memories back beside the new ones, word for word: those named, or all that are lost."""
-    proposal = consolidation_of(request, proposal_id)
-    with explained(request):
-        ids = _named(request, proposal)
-        consolidation.put_back(proposal, ids)
-        text = ngettext("%(n)s memory is kept word for word.", "%(n)s memories are kept word for word.", len(ids))
-        messages.success(request, text % {"n": len(ids)})
-    return redirect("memories:proposal", proposal.pk)
+
+    def said(count: int) -> str:
+        return ngettext("%(n)s memory is kept word for word.", "%(n)s memories are kept word for word.", count)
+
+    return _decided(request, proposal_id, consolidation.put_back, said)
 
 
 @require_POST
 def let_go(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Do without old memories on purpose. The history keeps them."""
+
+    def said(count: int) -> str:
+        return ngettext("%(n)s memory will go.", "%(n)s memories will go.", count)
+
+    return _decided(request, proposal_id, consolidation.let_go, said)
+
+
+def _decided(
+    request: PersonRequest,
+    proposal_id: UUID,
+    decide: Callable[[Proposal, list[str]], object],
+    said: Callable[[int], str],
+) -> HttpResponse:
+    """Do it with the old memories that the form names, and say with how many."""
     proposal = consolidation_of(request, proposal_id)
     with explained(request):
         ids = _named(request, proposal)
-        consolidation.let_go(proposal, ids)
-        text = ngettext("%(n)s memory will go.", "%(n)s memories will go.", len(ids))
-        messages.success(request, text % {"n": len(ids)})
+        decide(proposal, ids)
+        messages.success(request, said(len(ids)) % {"n": len(ids)})
     return redirect("memories:proposal", proposal.pk)
 
 
