@@ -70,8 +70,8 @@ def file_for(character: Character, chat: Chat | None = None) -> MemoryFile:
 def render(file: MemoryFile) -> str:
     """The file's text as it stands now: word for word what was found outside, or restored from that, as long as nothing
     changed since; else `canonical`."""
-    found = file.revisions.order_by().select_related("text").filter(number=file.version, text__isnull=False).first()
-    return canonical(file) if found is None else revision_text(found)
+    found = _found(file, file.version)
+    return canonical(file) if found is None else found
 
 
 def canonical(file: MemoryFile) -> str:
@@ -143,11 +143,12 @@ def restore(file: MemoryFile, revision: Revision, *, author: User | None, reason
     when the file has that state already."""
     state = revision_state(revision)
     with transaction.atomic():  # the text is in place before anybody writes the file
-        stands = render(file)
         with change(file, reason=reason, author=author) as editor:
             before = file_state.dump(file)
-            if before == state and stands == revision_text(revision):
-                return None
+            if before == state:
+                found = _found(file, file.version - 1)
+                if revision_text(revision) == (file_state.text_of(before) if found is None else found):
+                    return None
             _load(editor, before, state)
             trash_items.note_return(file, revision.number)
         made = file.revisions.get(number=file.version)
@@ -306,6 +307,12 @@ def _write_revision(
         removed=editor.removed,
         batch=batch,
     )
+
+
+def _found(file: MemoryFile, number: int) -> str | None:
+    """The very text that was found outside, where revision `number` keeps one."""
+    row = file.revisions.order_by().select_related("text").filter(number=number, text__isnull=False).first()
+    return None if row is None else revision_text(row)
 
 
 def _is_text(revision: Revision, text: str) -> bool:
