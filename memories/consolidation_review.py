@@ -87,11 +87,6 @@ class Review:
         return [_source(key, facts) for key, facts in fates_of(self.proposal).items()]
 
     @cached_property
-    def standing(self) -> set[str]:
-        """Which of the bullets that sources went into are still in the draft."""
-        return set(self._block_of)
-
-    @cached_property
     def _block_of(self) -> dict[str, str]:
         wanted = {one for source in self.sources for one in source.into}
         return {str(row.id): str(row.block_id) for row in self.view.memories(sorted(wanted))}
@@ -99,8 +94,8 @@ class Review:
     @cached_property
     def lost(self) -> list[Source]:
         """Not accounted for, and nothing decided: the model lost them, or the person took out what held them."""
-        open_ones = set(undecided(self.proposal))
-        return [one for one in self.sources if one.id in open_ones or self._is_taken_out(one)]
+        open_ones = set(undecided(self.proposal, self.view))
+        return [one for one in self.sources if one.id in open_ones]
 
     @cached_property
     def shown_lost(self) -> list[Source]:
@@ -177,9 +172,6 @@ class Review:
     @property
     def tokens(self) -> dict[str, int]:
         return self.report.get("tokens") or {}
-
-    def _is_taken_out(self, source: Source) -> bool:
-        return source.fate in ("kept", "merged", "put_back") and not self.standing & set(source.into)
 
 
 def _source(key: str, facts: dict[str, Any]) -> Source:

@@ -195,6 +195,20 @@ def test_taking_out_a_new_memory_by_hand_shows_what_it_held(
     assert f"{len(held)} old memories are not accounted for" in box and "you took out what held it" in box
 
 
+def test_what_is_merged_on_by_hand_counts_as_held_on_the_page_and_when_it_is_applied(
+    alice_client: Client, file: MemoryFile, fake: Merger
+) -> None:
+    fill(file, 2)
+    proposal = started(alice_client, file)
+    draft = Draft.objects.for_user(file.owner).get(pk=proposal.draft_id)
+    with drafts.step(draft, "merged") as editor:
+        editor.merge_memories(list(proposal.report["new"])[:2], "Wren hid everything.")
+    review = seen(alice_client, proposal)
+    assert review.select_one("#lost") is None and "lose" not in words(review.select_one(".selection-bar"))
+    alice_client.post(f"/proposals/{proposal.pk}/apply/")
+    assert "Wren hid everything." in render(file)
+
+
 def test_undo_takes_back_what_the_person_did_and_never_the_result_itself(
     alice_client: Client, file: MemoryFile, fake: Merger
 ) -> None:
