@@ -34,11 +34,6 @@ class Setup:
     ways: list[Way]
     connections: list[Connection]
 
-    @property
-    def title(self) -> str:
-        """The strategy in words."""
-        return next((way.title for way in self.ways if way.name == self.strategy), self.strategy)
-
 
 def ways(user: User) -> list[Way]:
     """The three strategies that come with CharMem, and the person's own."""
