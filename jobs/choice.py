@@ -33,6 +33,7 @@ def due(now: datetime) -> QuerySet[Job]:
         state__in=(Job.State.QUEUED, Job.State.PAUSED),
         is_batch=False,
         cancel_requested=False,
+        is_held=False,
     )
 
 

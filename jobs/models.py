@@ -66,6 +66,7 @@ class Job(OwnedModel):
     sent_at = models.DateTimeField(null=True, blank=True)
     served_at = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
+    is_held = models.BooleanField(default=False)  # a person paused it: not given out until they let it go on
 
     step = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)

@@ -69,6 +69,7 @@ class Request:
     subject: str = ""
     grammar: str | None = None
     job: Job | None = None
+    is_automatic: bool = False  # nobody pressed a button for it
 
 
 @dataclass(frozen=True)

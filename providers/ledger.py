@@ -33,6 +33,7 @@ def begin(connection: Connection, request: Request) -> Call:
         purpose=request.purpose,
         subject=request.subject[:200],
         model=connection.model,
+        is_automatic=request.is_automatic,
         error_type=UNFINISHED,
     )
 

@@ -49,6 +49,27 @@ class Connection(OwnedModel):
         return self.name
 
 
+class Budget(models.Model):
+    """What one person, or without a person the whole instance, may spend: dollars and tokens a day and a month.
+
+    None = no limit. A warning is shown from `warn_percent` of a limit on; no call is begun that could pass one.
+    """
+
+    scope = models.CharField(max_length=64, unique=True)  # "instance", or "person:" and the person's id
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="budget"
+    )
+    day_money = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)
+    month_money = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)
+    day_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    month_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    warn_percent = models.PositiveIntegerField(default=80)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"budget of {self.scope}"
+
+
 class CallSlot(ScopedModel):
     """A ticket for one call in flight (limits.py). Without a number it waits in line; it expires when not renewed."""
 
@@ -129,6 +150,9 @@ class Call(OwnedModel):
     cached_tokens = models.PositiveIntegerField(null=True, blank=True)
     is_estimate = models.BooleanField(default=False)
     cost = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
+    # What the call may cost at most; counts towards budgets until the call ends (budgets.py).
+    reserved = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
+    is_automatic = models.BooleanField(default=False)  # nobody pressed a button for it
     finish_reason = models.CharField(max_length=40, blank=True)
     status = models.PositiveIntegerField(null=True, blank=True)
     error_type = models.CharField(max_length=80, blank=True)

@@ -156,7 +156,7 @@ def _stored_keys(chat: Chat) -> tuple[list[Key], list[_Stored]]:
     stored: list[_Stored] = []
     rows = chat.messages.order_by("index").values_list(
         "pk", "index", "line", "identity", "role", "raw_date", "content",
-        "name", "is_hidden", "sender_avatar", "swipe", "swipe_count",
+        "name", "is_hidden", "is_tagged", "sender_avatar", "swipe", "swipe_count",
     )  # fmt: skip
     for pk, index, line, identity, role, raw_date, content, *details in rows.iterator(chunk_size=2000):
         keys.append(Key(role, raw_date, content))

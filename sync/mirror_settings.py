@@ -27,6 +27,7 @@ KEPT_FIELDS = [
     "character_lorebooks",
     "server_urls",
     "disabled_extensions",
+    "charmemory",
 ]
 
 
@@ -52,6 +53,7 @@ def mirror_settings(one: Pass) -> bool:
     tavern.global_lorebooks, tavern.server_urls = settings.global_lorebooks, settings.server_urls
     tavern.character_lorebooks = settings.character_lorebooks
     tavern.disabled_extensions = settings.disabled_extensions
+    tavern.charmemory = settings.charmemory
     tavern.save(update_fields=KEPT_FIELDS)
     one.issues.put(PATH, [])
     one.done(PATH)

@@ -26,6 +26,7 @@ class Draft(OwnedModel):
         CONSOLIDATION = "consolidation", _("consolidation")
         CONVERSION = "conversion", _("import")
         REFORMAT = "reformat", _("tidying up")
+        REREAD = "reread", _("reading again")
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
@@ -99,6 +100,7 @@ class Proposal(OwnedModel):
         CONSOLIDATION = "consolidation", _("consolidation")
         CONVERSION = "conversion", _("import")
         REFORMAT = "reformat", _("tidying up")
+        REREAD = "reread", _("reading again")
 
     class State(models.TextChoices):
         PLANNED = "planned", _("planned")

@@ -112,6 +112,8 @@ class Memory(ScopedModel):
     unverified_names = models.JSONField(default=list, blank=True)
     duplicate_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     is_source_changed = models.BooleanField(default=False)
+    # What the quality gate doubts: [{"check": name (memories/choices.py), "detail": word or text it is about}].
+    doubts = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

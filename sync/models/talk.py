@@ -74,6 +74,7 @@ class Message(ScopedModel):
     name = models.CharField(max_length=500, blank=True)
     text = models.TextField(blank=True)
     is_hidden = models.BooleanField(default=False)
+    is_tagged = models.BooleanField(default=False)  # the CharMemory extension marked it as extracted
     sender_avatar = models.CharField(max_length=300, blank=True)
     raw_date = models.CharField(max_length=120, blank=True)
     sent_at = models.DateTimeField(null=True, blank=True)

@@ -64,6 +64,7 @@ class Tavern(OwnedModel):
     global_lorebooks = models.JSONField(default=list, blank=True)
     character_lorebooks = models.JSONField(default=dict, blank=True)  # avatar without .png: further bound books
     server_urls = models.JSONField(default=dict, blank=True)
+    charmemory = models.JSONField(default=dict, blank=True)  # that extension: {"enabled", "interval"}; {} = not there
     disabled_extensions = models.JSONField(default=list, blank=True)
 
     def __str__(self) -> str:

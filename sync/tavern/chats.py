@@ -49,6 +49,7 @@ class ChatLine:
     name: str
     text: str
     is_hidden: bool
+    is_tagged: bool
     sender_avatar: str
     raw_date: str
     swipe: int | None
@@ -64,7 +65,7 @@ class ChatLine:
 
     def details(self) -> tuple[object, ...]:
         """Everything else that a stored row repeats, to see whether it must be written again."""
-        return self.name, self.is_hidden, self.sender_avatar, self.swipe, self.swipe_count
+        return self.name, self.is_hidden, self.is_tagged, self.sender_avatar, self.swipe, self.swipe_count
 
     def _others(self) -> frozenset[str]:
         texts = {content_hash(text) for text in self.swipes if isinstance(text, str)}
@@ -218,7 +219,7 @@ class ChatReader:
             self.problems.add(Problem(error.code, str(error), kept, raw.number))
             digest = bytes_hash(raw.data) if raw.data is not None else bytes_hash(b"%d" % raw.length)
             return ChatLine(
-                raw.number, self.count, raw.offset, raw.length, UNREADABLE, "", "", False, "", f"line {digest}",
+                raw.number, self.count, raw.offset, raw.length, UNREADABLE, "", "", False, False, "", f"line {digest}",
                 None, 0, digest,
             )  # fmt: skip
 
@@ -253,6 +254,7 @@ class ChatReader:
             clean(name[:500]) if isinstance(name, str) else word(name, 500),
             text,
             is_hidden,
+            table(value.get("extra")).get("charMemory_extracted") is True,
             word(value.get("original_avatar"), 300),
             clean(date),
             swipe,

@@ -41,6 +41,7 @@ class TavernSettings:
     global_lorebooks: list[str]
     character_lorebooks: dict[str, list[str]]
     server_urls: dict[str, str]
+    charmemory: dict[str, Any]
 
 
 def read_settings(data: bytes) -> TavernSettings:
@@ -69,7 +70,17 @@ def read_settings(data: bytes) -> TavernSettings:
         global_lorebooks=words(rows(worlds.get("globalSelect")), 300),
         character_lorebooks=_extra_books(worlds.get("charLore")),
         server_urls={word(key, 80): word(url, 500) for key, url in urls.items() if isinstance(url, str)},
+        charmemory=_charmemory(extensions.get("charMemory")),
     )
+
+
+def _charmemory(value: Any) -> dict[str, Any]:
+    """Whether that extension reads chats by itself, and how often; {} when it was never there (spec/charmemory §1)."""
+    if not isinstance(value, dict):
+        return {}
+    interval = value.get("interval")
+    is_number = isinstance(interval, int) and not isinstance(interval, bool) and 0 < interval < 1_000_000
+    return {"enabled": value.get("enabled") is not False, "interval": interval if is_number else 20}
 
 
 def read_attachments(value: Any) -> list[AttachmentEntry]:

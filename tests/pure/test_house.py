@@ -34,6 +34,7 @@ PURE = [
     "jobs/registry.py",
     "memories/answer.py",
     "memories/blocks.py",
+    "memories/choices.py",
     "memories/conservation.py",
     "memories/consolidation_answer.py",
     "memories/consolidation_plan.py",
