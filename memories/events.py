@@ -19,7 +19,7 @@ class ReadingBegan:
 
 @dataclass(frozen=True)
 class ReadingEnded:
-    """A reading for one character came to its end; `left_over` are character messages left unread on purpose by chat."""
+    """A reading for one character ended; `left_over`: by chat, character messages left unread on purpose."""
 
     owner_id: int | uuid.UUID
     character_id: uuid.UUID
