@@ -15,6 +15,7 @@ from providers import anthropic, local_model, network, openai_compatible, pool, 
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
 from providers.catalogue import PRESETS, Preset
+from providers.listed_prices import Listed
 from providers.models import Connection
 from providers.transport import Answer, Client, TransportError
 
@@ -59,30 +60,21 @@ def ask(connection: Connection, request: Request, stop: Stop) -> Reply:
         return reply
 
 
-def fetch_models(connection: Connection, stop: Stop | None = None) -> list[str]:
-    """The ids of the models that the server offers. Raises ProviderError."""
+def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Listed]:
+    """The models that the server offers, with prices where it names them. Raises ProviderError."""
     with open_line(connection, stop) as line:
         answer = line.client.get(line.wire.MODELS_PATH, headers=line.headers, stop=stop, idle=15, total=30)
         answer = without_secrets(answer, line.headers)
         with shape_of(connection.name):
             data = read_object(answer, name=connection.name, is_local=line.is_local)
-            return openai_compatible.model_ids(data)
+            return openai_compatible.model_rows(data)
 
 
 def with_defaults(connection: Connection, request: Request) -> Request:
     """The request with the connection's own temperature and system prompt where the request leaves them open."""
     system = connection.system_prompt or request.system
     temperature = connection.temperature if request.temperature is None else request.temperature
-    return Request(
-        system=system,
-        user=request.user,
-        max_tokens=request.max_tokens,
-        temperature=temperature,
-        purpose=request.purpose,
-        subject=request.subject,
-        grammar=request.grammar,
-        job=request.job,
-    )
+    return replace(request, system=system, temperature=temperature)
 
 
 def allowed_extra(extra: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from providers import adapters, network, vault
+from providers import adapters, network, prices, vault
 from providers.base import Stop
 from providers.base_url import clean_base_url
 from providers.catalogue import PRESETS, Preset
@@ -59,9 +59,13 @@ def add_connection(user: User, wish: Wish, *, is_default: bool | None = None) ->
 
 
 def change_connection(connection: Connection, wish: Wish) -> Connection:
-    """Change a connection. Another address makes CharMem forget the key, unless a new one comes with it (§9.8)."""
+    """Change a connection. Another address makes CharMem forget the key, unless a new one comes with it (§9.8), and
+    the list of models with their prices."""
+    before = connection.base_url
     _apply(connection, _preset(connection.preset), wish)
     connection.save()
+    if connection.base_url != before:
+        ModelListing.objects.for_user(connection.owner).filter(connection=connection).delete()
     return connection
 
 
@@ -99,14 +103,13 @@ def refresh_listing(connection: Connection, stop: Stop | None = None) -> list[st
     listing = ModelListing.objects.for_user(connection.owner).filter(connection=connection)
     if listing.exists():
         listing.get().delete()
-    ModelListing.objects.create(connection=connection, models_json=found)
-    return found
+    ModelListing.objects.create(connection=connection, models_json=[row.stored() for row in found])
+    return [row.id for row in found]
 
 
 def listed_models(connection: Connection) -> list[str]:
     """The kept list; empty when the server was never asked."""
-    listing = ModelListing.objects.for_user(connection.owner).filter(connection=connection).first()
-    return [str(name) for name in listing.models_json] if listing else []
+    return [row.id for row in prices.listing(connection)]
 
 
 def address_for(user: User, wish: Wish) -> str:

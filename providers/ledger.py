@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from accounts.ownership import unscoped
 from providers.base import ProviderError, Reply, Request, Usage
-from providers.catalogue import PRESETS
 from providers.models import Call, Connection
+from providers.prices import cost_of
 from providers.tokens import calibrated, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MILLION = Decimal(1_000_000)
 UNFINISHED = "unfinished"
 COMPLETED = (
     *("model", "seconds", "prompt_tokens", "completion_tokens", "cached_tokens", "is_estimate", "cost"),
@@ -64,14 +62,6 @@ def fail(call: Call, connection: Connection, error: ProviderError, *, seconds: f
     _finish(call, connection, seconds, tries)
 
 
-def cost_of(connection: Connection, usage: Usage) -> Decimal | None:
-    """Money for these tokens at the connection's prices per million; 0 where nothing is paid, None if unknown."""
-    if connection.price_in is None or connection.price_out is None:
-        return Decimal(0) if connection.preset in PRESETS and PRESETS[connection.preset].is_free else None
-    prompt = Decimal(usage.prompt_tokens or 0) * connection.price_in
-    return (prompt + Decimal(usage.completion_tokens or 0) * connection.price_out) / MILLION
-
-
 def add(usages: Iterable[Usage]) -> Usage:
     """The sum of several usages; a count stays None when nobody reported it."""
     rows = list(usages)
@@ -81,7 +71,8 @@ def add(usages: Iterable[Usage]) -> Usage:
 def _finish(call: Call, connection: Connection, seconds: float, tries: int) -> None:
     call.seconds = round(seconds, 3)
     call.retries = tries
-    call.cost = cost_of(connection, Usage(call.prompt_tokens, call.completion_tokens))
+    usage = Usage(call.prompt_tokens, call.completion_tokens, call.cached_tokens)
+    call.cost = cost_of(connection, usage, call.model)
     with unscoped("the ledger completes a row that it opened"):
         call.save(update_fields=COMPLETED)
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from providers.base import ProviderError, Reply, Request, Usage
+from providers.listed_prices import Listed, read_row
 from providers.reasoning import split_reasoning
 
 CHAT_PATH = "/chat/completions"
@@ -75,11 +76,20 @@ def nothing_said(reply: Reply | None, name: str, usage: Usage) -> ProviderError:
     return error
 
 
-def model_ids(data: Any) -> list[str]:
-    """The ids in a models list, in the server's order; also a bare list of objects or names."""
+def model_rows(data: Any) -> list[Listed]:
+    """The models of a list with their prices, in the server's order; also a bare list of objects or names."""
     rows = data.get("data") or data.get("models") or [] if isinstance(data, dict) else data
-    found = [row.get("id") or row.get("name") or "" if isinstance(row, dict) else row for row in rows or []]
-    return list(dict.fromkeys(text for text in found if isinstance(text, str) and text))
+    found: dict[str, Listed] = {}
+    for row in rows or []:
+        name = row.get("id") or row.get("name") or "" if isinstance(row, dict) else row
+        if isinstance(name, str) and name:
+            found.setdefault(name, read_row(name, row))
+    return list(found.values())
+
+
+def model_ids(data: Any) -> list[str]:
+    """Only the ids of `model_rows`."""
+    return [row.id for row in model_rows(data)]
 
 
 def _reply(choice: dict[str, Any], data: dict[str, Any], usage: Usage) -> Reply:

@@ -14,7 +14,7 @@ from accounts.models import User
 from providers import job_calls, queries
 from providers.base import Usage
 from providers.complete import complete
-from providers.ledger import cost_of
+from providers.prices import cost_of
 from providers.models import Call, Connection
 from tests.support.builders import make_call, make_connection, make_job
 from tests.support.fake_model import FakeModel
