@@ -20,12 +20,12 @@ from memories.grouping import Group, suggest
 from memories.models import MemoryBlock, MemoryFile, Proposal
 from memories.own_prompts import NoSuchPrompt, text_in_force
 from memories.prompts import BALANCED
+from providers import prices
 from providers.models import Connection
 from providers.tokens import estimate_tokens
 
 # How long an answer usually is, beside its input.
 OUTPUT = {"consolidation_conservative": 0.95, "consolidation_balanced": 0.7, "consolidation_aggressive": 0.4}
-MILLION = Decimal(1_000_000)
 STANDING = ("kept", "merged", "put_back")
 
 
@@ -191,9 +191,7 @@ def _maybe_done(user: User, file: MemoryFile, block_ids: list[object]) -> int:
 
 
 def _price(connection: Connection, tokens_in: int, tokens_out: int) -> Decimal | None:
-    if connection.price_in is None and connection.price_out is None:
-        return None
-    return (tokens_in * (connection.price_in or 0) + tokens_out * (connection.price_out or 0)) / MILLION
+    return prices.price_of(connection).cost(tokens_in, tokens_out)
 
 
 def _held_now(view: DraftView, sources: Mapping[str, dict[str, list[str]]]) -> set[str]:

@@ -22,6 +22,7 @@ from memories.draft_cards import BULLETS_A_PAGE, DraftCard, cards, parts_on
 from memories.memory_list import Part, pages_of
 from memories.models import Draft, MemoryFile, Proposal
 from memories.own_prompts import text_in_force
+from providers import prices
 from providers.models import Connection
 from providers.tokens import estimate_tokens
 from sync.models import Character
@@ -29,7 +30,6 @@ from sync.models import Character
 LINES_A_PAGE = 200  # beside at most BULLETS_A_PAGE memories
 LEFT_SHOWN, KNOWN_SHOWN = 60, 40
 LONGEST_LINE = 600
-MILLION = Decimal(1_000_000)
 
 
 @dataclass(frozen=True)
@@ -213,10 +213,7 @@ def price_of(user: User, proposal: Proposal, connection: Connection | None) -> t
     prompt = text_in_force(user, "conversion", proposal.file.character)
     room = room_for(Strategy("conversion", prompt.version, prompt.text), connection.context_tokens, size)
     calls = max(1, -(-tokens // room.material))
-    if connection.price_in is None and connection.price_out is None:
-        return calls, None
-    tokens_in, tokens_out = tokens + calls * room.fixed, int(tokens * ANSWER_SHARE)
-    return calls, (tokens_in * (connection.price_in or 0) + tokens_out * (connection.price_out or 0)) / MILLION
+    return calls, prices.price_of(connection).cost(tokens + calls * room.fixed, int(tokens * ANSWER_SHARE))
 
 
 def latest(user: User, file: MemoryFile, kind: str) -> Proposal | None:

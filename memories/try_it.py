@@ -31,12 +31,13 @@ from memories.memory_file import facts_of
 from memories.memory_filters import topic_words
 from memories.models import MemoryFile
 from memories.own_prompts import text_in_force
-from memories.price import ANSWER_TOKENS, MILLION
+from memories.price import ANSWER_TOKENS
 from memories.prompts import PromptText
 from memories.queries import WINDOW
 from memories.transcript import Chunk, Entry
 from memories.try_merge import MergePreview
 from memories.try_parts import NOT_SAVED, NotesTrial, Section, Trial, sections
+from providers import prices
 from providers.models import Connection
 from sync.models import Character, Chat
 
@@ -74,10 +75,7 @@ class Preview:
     @property
     def price(self) -> Decimal | None:
         """Dollars, with an answer of usual length; None when the connection has no price."""
-        by = self.plan.connection
-        if by.price_in is None and by.price_out is None:
-            return None
-        return (self.tokens * (by.price_in or 0) + ANSWER_TOKENS * (by.price_out or 0)) / MILLION
+        return prices.price_of(self.plan.connection).cost(self.tokens, ANSWER_TOKENS)
 
     @property
     def known_sent(self) -> int:

@@ -25,8 +25,8 @@ from memories.extraction_prompt import Prompt
 from memories.memory_filters import topic_words
 from memories.models import MemoryBlock, MemoryFile
 from memories.own_prompts import text_in_force
-from memories.price import MILLION
 from memories.try_parts import NOT_SAVED, NotesTrial, Section, Trial, sections
+from providers import prices
 from providers.models import Connection
 from providers.tokens import estimate_tokens
 from sync.models import Character
@@ -73,12 +73,8 @@ class MergePreview:
     @property
     def price(self) -> Decimal | None:
         """Dollars, with an answer of usual length; None when the connection has no price."""
-        by = self.trial.connection
-        if by.price_in is None and by.price_out is None:
-            return None
         share = ANSWER_SHARE if self.is_notes else OUTPUT.get(self.trial.name, 0.7)
-        answer = int(self.material * share)
-        return (self.tokens * (by.price_in or 0) + answer * (by.price_out or 0)) / MILLION
+        return prices.price_of(self.trial.connection).cost(self.tokens, int(self.material * share))
 
 
 def prepare(user: User, trial: Trial) -> MergePreview:

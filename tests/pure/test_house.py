@@ -84,6 +84,7 @@ PURE = [
     "memories/two_texts.py",
     "memories/word_diff.py",
     "providers/base.py",
+    "providers/listed_prices.py",
     "providers/quoting.py",
     "providers/reasoning.py",
     "providers/tokens.py",
