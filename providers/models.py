@@ -64,6 +64,7 @@ class Budget(models.Model):
     day_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     month_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     warn_percent = models.PositiveIntegerField(default=80)
+    refuses_unpriced = models.BooleanField(default=False)  # no calls of models whose price nobody knows
     updated_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:
@@ -152,6 +153,7 @@ class Call(OwnedModel):
     cost = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
     # What the call may cost at most; counts towards budgets until the call ends (budgets.py).
     reserved = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
+    reserved_tokens = models.PositiveIntegerField(null=True, blank=True)
     is_automatic = models.BooleanField(default=False)  # nobody pressed a button for it
     finish_reason = models.CharField(max_length=40, blank=True)
     status = models.PositiveIntegerField(null=True, blank=True)
@@ -159,7 +161,10 @@ class Call(OwnedModel):
     retries = models.PositiveIntegerField(default=0)
 
     class Meta:
-        indexes = (models.Index(fields=["owner", "-started_at"]),)
+        indexes = (
+            models.Index(fields=["owner", "-started_at"]),
+            models.Index(fields=["started_at"], name="call_started"),
+        )
 
     def __str__(self) -> str:
         return f"{self.purpose} call {self.id}"
