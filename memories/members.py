@@ -1,31 +1,36 @@
-"""Who is who in a group (spec/charmemory §3.12, problem-reports D2): the seats of the group file and whoever spoke.
+"""Who is who in a group (the rules: memories/member_rules.py): the seats of the group file and whoever spoke.
 
-A disabled seat is a muted member, not a removed one. Cards are found by avatar file name, never by display name, unless
-a speaker came without an avatar and exactly one card has that name. What a person said about a speaker wins and stays.
+What a person said about a seat or a speaker (MemberChoice) is kept apart from SillyTavern's group file, so it stays
+when that is read again.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from django.db.models import Count
 
 from accounts.models import User
+from memories.member_rules import Card, Choice, Entry, Found, Resolved, Seat, Speaker, resolve, speaker_key
 from memories.models import MemberChoice
 from sync.models import Character, Chat, Group, GroupMember, Message
 
-BY_NAME = "name:"
+__all__ = ["Member", "Roster", "Unknown", "groups_of", "readers", "roster", "rosters", "speaker_key"]
 
 
 @dataclass(frozen=True)
 class Member:
-    """One character that remembers for itself. `speakers` are the keys (MemberChoice.speaker) under which it speaks."""
+    """One character that remembers for itself. `speakers` are the keys (MemberChoice.speaker) under which it speaks,
+    `messages` how many it said in chats that are still there."""
 
     character: Character
     is_muted: bool = False
     is_seated: bool = True
     speakers: frozenset[str] = frozenset()
+    messages: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,89 +44,115 @@ class Unknown:
 
 @dataclass
 class Roster:
-    """Everybody of a group: members in the order of their seats, then those who only spoke."""
+    """Everybody of a group: members in the order of their seats, then those who only spoke.
+
+    `entries` are all seats and speakers, also those that a person left out; `choices` what a person said, by key.
+    """
 
     members: list[Member] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
     choices: dict[str, MemberChoice] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
 
     @property
     def characters(self) -> list[Character]:
         return [one.character for one in self.members]
 
-
-def speaker_key(name: str, avatar: str) -> str:
-    """How somebody who spoke is named in choices: the avatar file, else the name."""
-    return avatar or f"{BY_NAME}{name}"
+    def who_spoke(self, message: Message) -> Character | None:
+        """The member who said a message; None for a person, a narrator and whoever is unknown."""
+        if message.role != Message.Role.CHARACTER:
+            return None
+        key = speaker_key(message.name, message.sender_avatar)
+        return next((one.character for one in self.members if key in one.speakers), None)
 
 
 def roster(user: User, group: Group) -> Roster:
-    """Who sits and speaks in a group. Four queries, however many chats it has."""
-    cards = list(Character.objects.for_user(user).filter(tavern=group.tavern_id, gone_at=None).select_related("tavern"))
-    choices = {one.speaker: one for one in group.member_choices.select_related("character__tavern")}
-    finder = _Finder(cards, choices)
-    seats = list(group.members.order_by("position"))
-    spoken = _spoken(user, group)
-    keys: dict[Character, set[str]] = defaultdict(set)
-    muted = {seat.avatar for seat in seats if seat.is_disabled}
-    unknown: dict[str, Unknown] = {}
-    seated: dict[Character, GroupMember] = {}
-    for seat in seats:
-        found = finder.find(seat.avatar, "")
-        if found is not None:
-            seated.setdefault(found, seat)
-            keys[found].add(seat.avatar)
-        elif finder.is_open(seat.avatar):
-            unknown[seat.avatar] = Unknown(seat.avatar, seat.avatar.removesuffix(".png"), 0)
-    for (name, avatar), count in spoken.items():
-        key = speaker_key(name, avatar)
-        found = finder.find(avatar, name)
-        if found is not None:
-            keys[found].add(key)
-        elif finder.is_open(key):
-            before = unknown.get(key)
-            unknown[key] = Unknown(key, name or key, count + (before.messages if before else 0))
-    order = [*seated, *(one for one in keys if one not in seated)]
-    members = [
-        Member(one, is_muted=bool(keys[one] & muted), is_seated=one in seated, speakers=frozenset(keys[one]))
-        for one in order
-    ]
-    return Roster(members, list(unknown.values()), choices)
+    """Who sits and speaks in a group. Five queries, however many chats it has."""
+    return rosters(user, [group])[group.pk]
 
 
-def _spoken(user: User, group: Group) -> dict[tuple[str, str], int]:
-    """Messages by (name, avatar) of whoever spoke as a character in chats that are still there."""
-    rows = Message.objects.for_user(user).filter(chat__group=group, chat__gone_at=None, role=Message.Role.CHARACTER)
-    counted = rows.order_by().values("name", "sender_avatar").annotate(n=Count("pk"))
-    return {(row["name"], row["sender_avatar"]): row["n"] for row in counted if row["name"] or row["sender_avatar"]}
+def rosters(user: User, groups: Sequence[Group]) -> dict[UUID, Roster]:
+    """The same for several groups, by id, in as many queries as for one."""
+    ids = [one.pk for one in groups]
+    cards, choices, seats = _cards(user, groups), _choices(user, ids), _seats(user, ids)
+    spoken = _spoken(user, ids)
+    found = {one.pk: _resolved(one, cards, seats, spoken, choices) for one in groups}
+    rows = {(row.tavern_id, row.avatar): row for row in _characters(user, groups, found.values())}
+    return {one.pk: _roster(one, found[one.pk], rows, choices[one.pk]) for one in groups}
 
 
-class _Finder:
-    """Cards by avatar, by what a person said, and last by a name that only one card has."""
+def _resolved(
+    group: Group,
+    cards: dict[UUID, list[Card]],
+    seats: dict[UUID, list[Seat]],
+    spoken: dict[UUID, list[Speaker]],
+    choices: dict[UUID, dict[str, MemberChoice]],
+) -> Resolved:
+    said = _as_rules(choices[group.pk], group)
+    return resolve(cards[group.tavern_id], seats[group.pk], spoken[group.pk], said)
 
-    def __init__(self, cards: list[Character], choices: dict[str, MemberChoice]) -> None:
-        self.choices = choices
-        self.by_avatar = {card.avatar: card for card in cards}
-        for card in cards:
-            for former in card.former_avatars:
-                self.by_avatar.setdefault(str(former), card)
-        names: dict[str, list[Character]] = defaultdict(list)
-        for card in cards:
-            names[card.name.strip().casefold()].append(card)
-        self.by_name = {name: found[0] for name, found in names.items() if len(found) == 1}
 
-    def find(self, avatar: str, name: str) -> Character | None:
-        chosen = self.choices.get(speaker_key(name, avatar))
-        if chosen is not None:
-            character = chosen.character if chosen.kind == MemberChoice.Kind.CARD else None
-            return None if character is None else self.by_avatar.get(character.avatar)
-        if avatar:
-            return self.by_avatar.get(avatar)
-        return self.by_name.get(name.strip().casefold())
+def _roster(
+    group: Group, found: Resolved, rows: Mapping[tuple[UUID, str], Character], choices: dict[str, MemberChoice]
+) -> Roster:
+    known = ((rows.get((group.tavern_id, one.avatar)), one) for one in found.members)
+    members = [_member(card, one) for card, one in known if card is not None]
+    unknown = [Unknown(one.key, one.name, one.messages) for one in found.unknown]
+    return Roster(members, unknown, choices, found.entries)
 
-    def is_open(self, key: str) -> bool:
-        """Whether nobody has said yet who that is."""
-        return key not in self.choices
+
+def _member(character: Character, one: Found) -> Member:
+    return Member(character, one.is_muted, one.is_seated, frozenset(one.keys), one.messages)
+
+
+def _cards(user: User, groups: Sequence[Group]) -> dict[UUID, list[Card]]:
+    """Cards that are there, by tavern, without their texts."""
+    rows = Character.objects.for_user(user).filter(tavern__in={one.tavern_id for one in groups}, gone_at=None)
+    found: dict[UUID, list[Card]] = defaultdict(list)
+    for tavern, avatar, name, former in rows.values_list("tavern", "avatar", "name", "former_avatars"):
+        found[tavern].append(Card(avatar, name, tuple(map(str, former))))
+    return found
+
+
+def _choices(user: User, groups: list[UUID]) -> dict[UUID, dict[str, MemberChoice]]:
+    rows = MemberChoice.objects.for_user(user).filter(group__in=groups).select_related("character")
+    found: dict[UUID, dict[str, MemberChoice]] = defaultdict(dict)
+    for row in rows.order_by("pk"):
+        found[row.group_id][row.speaker] = row
+    return found
+
+
+def _as_rules(choices: Mapping[str, MemberChoice], group: Group) -> dict[str, Choice]:
+    found = {}
+    for key, row in choices.items():
+        card = row.character
+        is_there = card is not None and card.gone_at is None and card.tavern_id == group.tavern_id
+        found[key] = Choice(row.kind, card.avatar if card is not None and is_there else "")
+    return found
+
+
+def _seats(user: User, groups: list[UUID]) -> dict[UUID, list[Seat]]:
+    rows = GroupMember.objects.for_user(user).filter(group__in=groups).order_by("position")
+    found: dict[UUID, list[Seat]] = defaultdict(list)
+    for group, avatar, is_disabled in rows.values_list("group", "avatar", "is_disabled"):
+        found[group].append(Seat(avatar, is_disabled))
+    return found
+
+
+def _spoken(user: User, groups: list[UUID]) -> dict[UUID, list[Speaker]]:
+    """Whoever spoke as a character in chats that are still there, and how often."""
+    rows = Message.objects.for_user(user).filter(chat__group__in=groups, chat__gone_at=None)
+    counted = rows.filter(role=Message.Role.CHARACTER).order_by().values_list("chat__group", "name", "sender_avatar")
+    found: dict[UUID, list[Speaker]] = defaultdict(list)
+    for group, name, avatar, count in counted.annotate(n=Count("pk")):
+        found[group].append(Speaker(name, avatar, count))
+    return found
+
+
+def _characters(user: User, groups: Sequence[Group], found: Iterable[Resolved]) -> list[Character]:
+    avatars = {member.avatar for one in found for member in one.members}
+    rows = Character.objects.for_user(user).filter(tavern__in={one.tavern_id for one in groups}, gone_at=None)
+    return list(rows.filter(avatar__in=avatars).select_related("tavern"))
 
 
 def readers(user: User, chat: Chat) -> list[Character]:
@@ -133,5 +164,6 @@ def readers(user: User, chat: Chat) -> list[Character]:
 
 def groups_of(user: User, character: Character) -> list[Group]:
     """The groups in which a character remembers, by name."""
-    groups = Group.objects.for_user(user).filter(tavern=character.tavern_id, gone_at=None).order_by("name", "pk")
-    return [one for one in groups if character in roster(user, one).characters]
+    groups = list(Group.objects.for_user(user).filter(tavern=character.tavern_id, gone_at=None).order_by("name", "pk"))
+    found = rosters(user, groups)
+    return [one for one in groups if any(member.pk == character.pk for member in found[one.pk].characters)]

@@ -19,6 +19,7 @@ from memories.blocks import Block, Format
 from memories.transcript import Entry
 from sync.tavern import chunks
 from tests.support import conformance as support
+from tests.support.members import resolve_members
 
 DATA = Path(__file__).parents[1] / "data" / "conformance"
 
@@ -145,6 +146,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "parse_memories": lambda c: from_blocks(blocks.parse_memories(c)),
     "reindex_set": lambda c: support.reindex_set(c["set"], c["removed"]),
     "replace_all": replace_all,
+    "resolve_members": resolve_members,
     "round_trip": round_trip,
     "serialize_memories": lambda c: blocks.serialize_memories(to_blocks(c["blocks"]) or [], to_format(c["format"])),
     "split_multi_tag": blocks.split_multi_tag,
