@@ -16,7 +16,7 @@ All modules stand in one folder, so that each is found under its own name. `name
   · `drafts` `draft_*` `merge_page` an edit of many steps · `trash*`
 * changed by a model and reviewed: `proposals` · `consolidation*` · `conversion*`
 * looked after: `review*` `source_changes` queues · `ancestors` `ancestry` what was replaced · `forgetting`
-* taken along: `export*` `importing_export*`
+* taken along: `export*` `importing_export*` · `migration*` from the CharMemory extension
 * prompts of one's own: `own_prompts` `prompt_*` · `try_*`
 * shown: `queries` `page_queries` · `dashboard` `first_day` `first_steps` `wizard` `last_backup` `prompts_seen` home
   · `character_*` `chat_page` `memory_list` `memory_filters` `evidence_page` `history_page` `timeline*` `search_*`

@@ -15,8 +15,10 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from jobs.models import Job
+from memories.chosen import settings_of
 from memories.last_backup import Backup, last_backup
 from memories.memory_list import Card, Filters, cards
+from memories.migration import is_reading
 from memories.models import Memory, MemoryBlock
 from memories.page_queries import Tile, price_of, tiles, total_unread
 from memories.unread import Unread
@@ -175,6 +177,7 @@ def needs(user: User, taverns: list[Tavern], all_tiles: list[Tile], failed: list
     """Everything that waits for the person, worst first."""
     return [
         *_tavern_needs(taverns),
+        *_other_readers(taverns, is_automatic=settings_of(user).is_automatic),
         *_failed_needs(failed),
         *_reach_needs(all_tiles),
         *_conflict_needs(user),
@@ -190,6 +193,22 @@ def _tavern_needs(taverns: list[Tavern]) -> list[Need]:
         )
         for row in taverns
         if row.state in states
+    ]
+
+
+def _other_readers(taverns: list[Tavern], *, is_automatic: bool) -> list[Need]:
+    """Folders in which the CharMemory extension reads chats by itself as well."""
+    return [
+        Need(
+            row.name,
+            reverse("memories:take_over_from", args=[row.pk]),
+            "warn",
+            _("read twice"),
+            _("The CharMemory extension reads chats by itself too, so messages are paid for twice."),
+            _("Take over"),
+        )
+        for row in taverns
+        if is_automatic and is_reading(row)
     ]
 
 

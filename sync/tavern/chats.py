@@ -35,6 +35,7 @@ class ChatHeader:
     lorebook: str = ""
     create_date: str = ""
     attachments: list[Any] = field(default_factory=list)
+    charmemory: dict[str, Any] = field(default_factory=dict)  # what that extension noted, as found
 
 
 @dataclass(slots=True)
@@ -306,6 +307,7 @@ def _header(value: dict[str, Any]) -> ChatHeader:
         lorebook=word(metadata.get("world_info"), 300),
         create_date=word(value.get("create_date"), 120),
         attachments=rows(metadata.get("attachments")),
+        charmemory=table(metadata.get("charMemory")),
     )
 
 

@@ -32,6 +32,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("models", "uuid"): "connection",
     ("sillytavern", "uuid"): "tavern",
     ("api", "uuid"): "tavern",
+    ("charmemory", "uuid"): "tavern",
     ("characters", "uuid"): "character",
     ("portraits", "uuid"): "character",
     ("groups", "uuid"): "group",
