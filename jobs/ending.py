@@ -45,7 +45,8 @@ def end(run: JobRun, news: News) -> None:
     if isinstance(news, LeaseLost):
         return
     if isinstance(news, JobPaused):
-        _go_on_later(run, state=Job.State.PAUSED, not_before=news.until, doing=news.reason[:300])
+        why: dict[str, Any] = {"doing": news.reason[:300], "error_type": news.cause[:80]}
+        _go_on_later(run, state=Job.State.PAUSED, not_before=news.until, **why)
     elif isinstance(news, JobFailed):
         _fail(run, news)
     elif isinstance(news, Stopped):

@@ -112,6 +112,7 @@ def _requeue(job_id: uuid.UUID) -> int:
         error="",
         error_type="",
         hint="",
+        is_held=False,
         not_before=None,
         finished_at=None,
         updated_at=timezone.now(),
@@ -119,9 +120,11 @@ def _requeue(job_id: uuid.UUID) -> int:
 
 
 def _active(owner: User, key: str) -> Job | None:
-    """The active job of this key. If it was about to stop, it goes on: asking again is the later wish."""
+    """The active job of this key. If it was paused or about to stop, it goes on: asking again is the later wish."""
     if not key:
         return None
     active = Job.objects.for_user(owner).filter(key=key, state__in=Job.ACTIVE)
     active.filter(cancel_requested=True).update(cancel_requested=False, updated_at=timezone.now())
+    if active.filter(is_held=True).update(is_held=False, updated_at=timezone.now()):
+        transaction.on_commit(lambda: send_wakes(1))
     return active.first()

@@ -71,6 +71,7 @@ def claim(job_id: uuid.UUID, now: datetime | None = None, *, is_part: bool = Tru
             heartbeat_at=now,
             served_at=now,
             not_before=None,
+            error_type="",
             started_at=Coalesce("started_at", now),
             updated_at=now,
         )

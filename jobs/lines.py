@@ -23,6 +23,8 @@ LOOKS = {
     Job.State.CANCELLED: ("is-off", "circle-stop"),
 }
 
+HELD = ("is-warn", "pause")
+
 PART_ORDER = (
     Job.State.DONE,
     Job.State.RUNNING,
@@ -45,11 +47,27 @@ class Line:
 
     @property
     def css(self) -> str:
-        return LOOKS[Job.State(self.job.state)][0]
+        return self._look[0]
 
     @property
     def icon(self) -> str:
-        return LOOKS[Job.State(self.job.state)][1]
+        return self._look[1]
+
+    @property
+    def _look(self) -> tuple[str, str]:
+        return HELD if self.is_held else LOOKS[Job.State(self.job.state)]
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the person paused it."""
+        return self.job.is_active and self.job.is_held
+
+    @property
+    def state(self) -> str:
+        """The state in one word."""
+        if self.is_stopping:
+            return _("stopping")
+        return _("paused") if self.is_held else str(self.job.get_state_display())
 
     @property
     def title(self) -> str:
@@ -115,7 +133,13 @@ class Line:
     @property
     def sentence(self) -> str:
         """Why it waits, what it does, what came out or went wrong."""
-        return str(_SENTENCES[Job.State(self.job.state)](self))
+        return _held(self) if self.is_held else str(_SENTENCES[Job.State(self.job.state)](self))
+
+
+def _held(line: Line) -> str:
+    if line.job.state == Job.State.RUNNING and not line.job.is_batch:
+        return _("Paused by you: the chunk at work is finished first.")
+    return " ".join(part for part in (_("Paused by you."), _so_far(line.job)) if part)
 
 
 def _waits(line: Line) -> str:

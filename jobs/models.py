@@ -72,7 +72,7 @@ class Job(OwnedModel):
     total = models.PositiveIntegerField(default=0)
     doing = models.CharField(max_length=300, blank=True)
     error = models.TextField(blank=True)
-    error_type = models.CharField(max_length=80, blank=True)
+    error_type = models.CharField(max_length=80, blank=True)  # of a paused job: what it waits for, as "budget"
     hint = models.TextField(blank=True)
     can_retry = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)

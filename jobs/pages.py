@@ -93,8 +93,10 @@ class JobsPage(LivePage):
 
     @cached_property
     def shape(self) -> str:
-        active = [(line.job.pk, line.job.cancel_requested, bool(line.job.total)) for line in self.running]
-        still = [(line.job.pk, line.job.state, line.job.cancel_requested) for line in self.waiting]
+        active = [
+            (line.job.pk, line.job.cancel_requested, line.job.is_held, bool(line.job.total)) for line in self.running
+        ]
+        still = [(line.job.pk, line.job.state, line.job.cancel_requested, line.job.is_held) for line in self.waiting]
         ended = [(line.job.pk, line.job.state) for line in self.finished]
         return short_hash(self.pace, active, still, ended, self.query, self.counts["finished"])
 
@@ -180,7 +182,7 @@ class JobPage(LivePage):
     @cached_property
     def shape(self) -> str:
         job = self.job
-        return short_hash(job.state, job.cancel_requested, self.pace, bool(job.total), self.is_full_log)
+        return short_hash(job.state, job.cancel_requested, job.is_held, self.pace, bool(job.total), self.is_full_log)
 
     @cached_property
     def seen(self) -> str:

@@ -35,7 +35,7 @@ def mine(user: User) -> QuerySet[Job]:
 
 def at_work(now: datetime) -> Q:
     """Running, or between two chunks: a job gives its slot back after each chunk and still is at work for people."""
-    between = Q(state=Job.State.QUEUED, not_before=None, served_at__gt=now - TURN)
+    between = Q(state=Job.State.QUEUED, not_before=None, served_at__gt=now - TURN, is_held=False)
     return Q(state=Job.State.RUNNING) | between
 
 

@@ -59,12 +59,16 @@ class LeaseLost(Stopped):
 
 
 class JobPaused(Exception):
-    """The job waits until `until` without holding a thread; `reason` is a sentence for people."""
+    """The job waits until `until` without holding a thread; `reason` is a sentence for people.
 
-    def __init__(self, until: datetime, reason: str) -> None:
+    `cause` is a short stable word; who ends that cause wakes the jobs that wait for it (jobs/waking.py).
+    """
+
+    def __init__(self, until: datetime, reason: str, cause: str = "") -> None:
         super().__init__(reason)
         self.until = until
         self.reason = reason
+        self.cause = cause
 
 
 class JobFailed(Exception):

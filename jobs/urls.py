@@ -12,5 +12,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/", views.detail, name="detail"),
     path("jobs/<uuid:job_id>/live", views.detail_live, name="detail_live"),
     path("jobs/<uuid:job_id>/stop", views.stop, name="stop"),
+    path("jobs/<uuid:job_id>/hold", views.hold, name="hold"),
+    path("jobs/<uuid:job_id>/go-on", views.go_on, name="go_on"),
     path("jobs/<uuid:job_id>/retry", views.retry, name="retry"),
 ]

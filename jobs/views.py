@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.access import owned
 from accounts.models import User
-from jobs import queries
+from jobs import holding, queries
 from jobs.enqueue import request_cancel
 from jobs.enqueue import retry as retry_job
 from jobs.models import Job
@@ -51,6 +51,23 @@ def stop(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     request_cancel(job)
     if job.is_active:
         messages.info(request, _("Stopping. What is finished stays."))
+    return _back(request, job)
+
+
+@require_POST
+def hold(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    """Pause it; what is done stays."""
+    job = owned(Job, request, pk=job_id)
+    if holding.hold(job):
+        messages.info(request, _("Paused. What is finished stays, and it goes on when you say so."))
+    return _back(request, job)
+
+
+@require_POST
+def go_on(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    """Let a paused job go on."""
+    job = owned(Job, request, pk=job_id)
+    holding.let_go(job)
     return _back(request, job)
 
 

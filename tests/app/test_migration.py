@@ -230,7 +230,7 @@ def test_settings_that_are_no_json_are_said_on_the_page(alice_client: Client, fo
     (folder.root / "settings.json").write_text("{half", "utf-8")
     answer = alice_client.get(f"/settings/charmemory/{folder.tavern.pk}/")
     assert answer.status_code == 409
-    assert "settings.json is not valid JSON. Nothing was changed." in words(soup(answer))
+    assert "settings.json is not valid JSON. Nothing was changed." in words(soup(answer, 409))
 
 
 def test_the_page_shows_no_key_and_takes_over_what_is_ticked(alice_client: Client, folder: StFolder) -> None:
