@@ -8,8 +8,10 @@ All modules stand in one folder, so that each is found under its own name. `name
   · `grouping` `conservation` what became of which
   · `merge` `outside_merge` `orders` `word_diff` `two_texts` two sides of a text · `reading` `lineage` what was read
   · `quote_*` quotes in messages · `date_span` `story_dates` days · `file_names` `price`
-* reading chats: `extraction*` · `group_chat` `member*` who is there · `watermark` how far · `unread` how much is left
-  · `choices` `chosen` what a person chose for it · `scopes` which file it goes into · `activity` its log · `events`
+* reading chats: `extraction*` · `known_choice` `injected` what a prompt holds · `held` `gate_counts` what was held back
+  · `group_chat` `member*` who is there · `watermark` how far · `unread` how much is left
+  · `automatic*` by itself
+  · `choices` `chosen` `choosing` `extraction_forms` what a person chose for it · `scope*` which file it goes into · `activity` its log · `events`
 * the memory file: `memory_file` the one way to change it · `file_editor` `file_state` `outlines` `revisions` `wordings`
   · `takeover` `outside_text` edits made outside · `write_back` into the Data Bank · `layouts` `layout_form` its form
 * changed by hand: `editing` `locking` `pinning` `copying` one thing at once · `find_replace` `replacing`
