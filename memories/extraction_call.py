@@ -70,7 +70,8 @@ def interruption(run: JobRun, error: ProviderError) -> Exception | None:
     if error.error_type == "context":
         return TooLong()
     if error.retry_after is not None:
-        return JobPaused(timezone.now() + timedelta(seconds=error.retry_after), error.message)
+        until = timezone.now() + timedelta(seconds=error.retry_after)
+        return JobPaused(until, error.message, cause=error.error_type)
     return None
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.ownership import unscoped
-from providers import adapters, ledger, limits, retry
+from providers import adapters, budgets, ledger, limits, retry
 from providers.base import Completion, Note, ProviderError, Reply, Request, Stop, Usage
 from providers.models import Call, Connection
 from providers.quoting import without_echo
@@ -30,7 +30,8 @@ def complete(
 
     Waits for a place (limits.py), tries again where that helps (retry.py), writes one ledger row. `stop()` is asked
     several times a second and closes the connection; `note(text)` hears about waits. Raises ProviderError, whose
-    `retry_after` is set when the other side wants a pause longer than we wait here. Holds no transaction.
+    `retry_after` is set when the other side wants a pause longer than we wait here, or when a budget is used up until
+    its period ends (budgets.py). Holds no transaction.
     """
     _wait_for_pause(connection, stop or _never)
     try:
@@ -41,7 +42,7 @@ def complete(
 
 
 def _recorded(connection: Connection, request: Request, tick: Stop, note: Note, most: int) -> Completion:
-    call = ledger.begin(connection, request)
+    call = budgets.open_call(connection, request)
     started = time.monotonic()
     tries = 0
     spent: list[Usage] = []

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from jobs.waking import wake_paused
 from providers import adapters, network, prices, vault
 from providers.base import Stop
 from providers.base_url import clean_base_url
@@ -66,6 +67,7 @@ def change_connection(connection: Connection, wish: Wish) -> Connection:
     connection.save()
     if connection.base_url != before:
         ModelListing.objects.for_user(connection.owner).filter(connection=connection).delete()
+    wake_paused("budget", connection.owner)  # another model or price may fit into it
     return connection
 
 
@@ -85,6 +87,7 @@ def make_default(connection: Connection) -> None:
         rows.filter(is_default=True).exclude(pk=connection.pk).update(is_default=False)
         rows.filter(pk=connection.pk).update(is_default=True)
     connection.is_default = True
+    wake_paused("budget", connection.owner)
 
 
 def delete_connection(connection: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from accounts.ownership import unscoped
@@ -21,8 +22,9 @@ COMPLETED = (
 NOTICEABLE = 0.01  # a smaller change of bytes per token is not worth a write
 
 
-def begin(connection: Connection, request: Request) -> Call:
-    """Open a row; until `succeed` or `fail` it counts as unfinished (a process that died leaves it so)."""
+def begin(connection: Connection, request: Request, *, money: Decimal | None = None, tokens: int | None = None) -> Call:
+    """Open a row; until `succeed` or `fail` it counts as unfinished (a process that died leaves it so), and with the
+    `money` and `tokens` that the call may take at most."""
     return Call.objects.create(
         owner_id=connection.owner_id,
         connection=connection,
@@ -32,6 +34,8 @@ def begin(connection: Connection, request: Request) -> Call:
         subject=request.subject[:200],
         model=connection.model,
         is_automatic=request.is_automatic,
+        reserved=money,
+        reserved_tokens=tokens,
         error_type=UNFINISHED,
     )
 

@@ -91,6 +91,7 @@ PURE = [
     "memories/word_diff.py",
     "providers/base.py",
     "providers/listed_prices.py",
+    "providers/periods.py",
     "providers/quoting.py",
     "providers/reasoning.py",
     "providers/tokens.py",

@@ -85,6 +85,7 @@ class FakeModel:
 
     def __init__(self, *, models: tuple[str, ...] = ("fake-small", "fake-large"), key: str = "") -> None:
         self.models = models
+        self.facts: dict[str, dict[str, Any]] = {}  # what /v1/models says of a model beside its id
         self.key = key
         self.latency = 0.0
         self.stream_always = False
@@ -217,7 +218,8 @@ def _embedding_texts(body: Any) -> list[str]:
 
 def _lists(fake: FakeModel, path: str) -> Any:
     if path.endswith("/models"):
-        return {"object": "list", "data": [{"id": m, "object": "model", "owned_by": "fake"} for m in fake.models]}
+        rows = [{"id": m, "object": "model", "owned_by": "fake", **fake.facts.get(m, {})} for m in fake.models]
+        return {"object": "list", "data": rows}
     if path == "/api/tags":
         return {"models": [{"name": m, "model": m, "size": 1} for m in fake.models]}
     return {"version": "0.0.0", "status": "ok"}
