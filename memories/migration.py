@@ -14,6 +14,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from memories.charmemory_state import silence_is_no_proof
 from memories.chosen import settings_of
 from memories.members import readers
 from memories.models import ExtractionSettings, Memory, MemoryFile, Watermark
@@ -189,8 +190,19 @@ def _points(user: User, chats: list[Chat], found: Found) -> list[Point]:
         key = chat.group_id or chat.character_id
         who = known[key] = known[key] if key in known else readers(user, chat)
         own = min((marks.get(chat.pk, {}).get(one.pk, -1) for one in who), default=-1)
-        points.append(Point(chat, who, index, own, not any(one.pk in remembering for one in who)))
+        is_silent = not any(one.pk in remembering for one in who)
+        points.append(Point(chat, who, index, own, is_silent and not _may_be_silent(chat, who, found)))
     return [one for one in points if one.readers]
+
+
+def _may_be_silent(chat: Chat, who: list[Character], found: Found) -> bool:
+    return silence_is_no_proof(
+        is_group=chat.group is not None,
+        unresolved=chat.group.members.filter(character=None).count() if chat.group else 0,
+        active=len(who),
+        is_branch=bool(chat.parent_name),
+        per_chat=found.state is not None and found.state.values.get("perChat") is True,
+    )
 
 
 def _names(user: User, tavern: Tavern, found: Found) -> list[OwnName]:

@@ -8,14 +8,26 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memories import answer, blocks, consolidation_plan, file_names, find_replace, formats, templating, transcript
+from memories import (
+    answer,
+    automatic_rules,
+    blocks,
+    charmemory_state,
+    consolidation_plan,
+    file_names,
+    find_replace,
+    formats,
+    templating,
+    transcript,
+)
 from memories.blocks import Block, Format
+from memories.choices import Choices
 from memories.transcript import Entry
 from sync.tavern import chunks
 from tests.support import conformance as support
@@ -26,8 +38,6 @@ DATA = Path(__file__).parents[1] / "data" / "conformance"
 # Functions that the product does without, and why.
 WITHOUT = {
     "escape_html": "not needed: templates escape",
-    "should_extract": "nothing is extracted on its own yet",
-    "skip_stale_reset": "not needed: a watermark is never reset because a file is missing",
 }
 
 
@@ -128,6 +138,36 @@ def pack_chunks(case: dict[str, Any]) -> list[int]:
     return consolidation_plan.pack(sizes, case["budget"])
 
 
+def should_extract(case: dict[str, Any]) -> dict[str, Any]:
+    """Their words for our verdicts; milliseconds since 1970 for our moments."""
+    now = datetime.fromtimestamp(case["now"] / 1000, UTC)
+    facts = automatic_rules.Facts(
+        count=case["messagesSinceExtraction"],
+        is_generating=case["isGenerating"],
+        read_at=datetime.fromtimestamp(case["lastExtractionTime"] / 1000, UTC),
+    )
+    minutes = case["cooldownMs"] // 60_000
+    choices = Choices(interval=case["interval"], lag=case["extractionLag"], cooldown_minutes=minutes)
+    verdict = automatic_rules.decide(facts, choices, now)
+    if verdict.fires:
+        return {"fire": True}
+    reasons = {"below": "below-interval", "waiting": "generation-active", "cooldown": "cooldown"}
+    found: dict[str, Any] = {"fire": False, "reason": reasons[verdict.kind]}
+    if verdict.until is not None:
+        found["remainingMs"] = (verdict.until - now) // timedelta(milliseconds=1)
+    return found
+
+
+def skip_stale_reset(case: dict[str, Any]) -> bool:
+    return charmemory_state.silence_is_no_proof(
+        is_group=case["isGroup"],
+        unresolved=case["unresolvedCount"],
+        active=case["totalActive"],
+        is_branch=case.get("isBranch", False),
+        per_chat=case.get("perChat", False),
+    )
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "append_unique": append_unique,
     "auto_file_name": lambda c: file_names.auto_file_name(c["name"], per_chat=c["perChat"], chat=c["chatId"]),
@@ -149,6 +189,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "resolve_members": resolve_members,
     "round_trip": round_trip,
     "serialize_memories": lambda c: blocks.serialize_memories(to_blocks(c["blocks"]) or [], to_format(c["format"])),
+    "should_extract": should_extract,
+    "skip_stale_reset": skip_stale_reset,
     "split_multi_tag": blocks.split_multi_tag,
     "strip_non_diegetic": lambda c: transcript.strip(c).text,
     "substitute": lambda c: templating.substitute(c["template"], c["vars"]),

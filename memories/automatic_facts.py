@@ -1,0 +1,152 @@
+"""What automatic reading has to know of a chat, from the rows (automatic_rules.py says what follows from it).
+
+The count is of unread messages of characters (spec/charmemory §3.1): a position counts once however often it was
+swiped, what the person wrote does not count, and in a group the reply of every member does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from accounts.models import User
+from jobs.models import Job
+from memories import queries
+from memories.automatic_rules import Facts
+from memories.choices import Choices
+from memories.chosen import own_values
+from memories.local_time import local_now
+from memories.models import ChatActivity, ExtractedChunk, Watermark
+from providers.models import Call
+from providers.queries import default_connection
+from sync.models import Character, Chat, Group, Message
+
+BY_MODEL = ("memories", "nothing", "empty")  # outcomes of a chunk that a model was asked about
+MOST_REMEMBERED = 20_000
+
+Counts = tuple[int, int]
+_remembered: dict[tuple[UUID, UUID], tuple[tuple[int, datetime | None], Counts]] = {}
+
+
+def facts_of(user: User, chat: Chat, reader: Character, choices: Choices, activity: ChatActivity) -> Facts:
+    """Everything about `chat` for one reader; what is gone or switched off is not counted.
+
+    `activity` is the chat's row, saved or not.
+    """
+    is_gone = _is_gone(chat, reader)
+    facts = Facts(is_gone=is_gone, has_model=default_connection(user) is not None)
+    if is_gone or not choices.is_automatic:
+        return facts
+    count, unread = counts_of(user, chat, reader)
+    facts = replace(
+        facts,
+        count=max(0, count - activity.left_over),
+        unread=unread,
+        is_reading=is_reading(user, chat, reader),
+        has_news=activity.new_at is not None,
+    )
+    if facts.count < choices.interval + choices.lag:
+        return facts
+    return _more(user, facts, chat, reader, choices, activity)
+
+
+def _more(user: User, facts: Facts, chat: Chat, reader: Character, choices: Choices, activity: ChatActivity) -> Facts:
+    """What only matters when there is enough to read."""
+    failed_at, was_stopped = _last_failure(user, chat, reader)
+    return replace(
+        facts,
+        was_read=_was_read(user, chat, reader),
+        changed_at=_changed_at(user, chat) if choices.idle_minutes else None,
+        read_at=activity.read_at,
+        failed_at=failed_at,
+        was_stopped=was_stopped,
+        spent=_spent(user, chat) if choices.daily_budget is not None else Decimal(0),
+    )
+
+
+def _is_gone(chat: Chat, reader: Character) -> bool:
+    rows = (chat, reader, *([chat.group] if chat.group else []))
+    return chat.forgotten_at is not None or chat.tavern.unlinked_at is not None or any(one.gone_at for one in rows)
+
+
+def counts_of(user: User, chat: Chat, reader: Character) -> Counts:
+    """Unread messages of characters, and all unread messages that a model would be shown.
+
+    Remembered in this process while neither the chat nor its watermark changes.
+    """
+    mark = Watermark.objects.for_user(user).filter(chat=chat, character=reader).values_list("updated_at", flat=True)
+    state = (chat.version, mark.first())
+    known = _remembered.get((chat.pk, reader.pk))
+    if known is not None and known[0] == state and state[1] is not None:
+        return known[1]
+    counts = _counted(user, chat, reader)
+    if len(_remembered) >= MOST_REMEMBERED:
+        _remembered.clear()
+    _remembered[chat.pk, reader.pk] = (state, counts)
+    return counts
+
+
+def _counted(user: User, chat: Chat, reader: Character) -> Counts:
+    reading = queries.reading_of(user, chat, reader)
+    if not reading.fresh:
+        return 0, 0
+    first = reading.indices[reading.fresh[0]]
+    rows = Message.objects.for_user(user).filter(chat=chat, index__gte=first, role=Message.Role.CHARACTER)
+    theirs = set(rows.values_list("index", flat=True))
+    return sum(reading.indices[one] in theirs for one in reading.fresh), reading.waiting
+
+
+def is_reading(user: User, chat: Chat, reader: Character) -> bool:
+    """Whether a job for this reader or this group waits or works."""
+    return _jobs(user, chat, reader).filter(state__in=Job.ACTIVE).exists()
+
+
+def _jobs(user: User, chat: Chat, reader: Character) -> QuerySet[Job]:
+    keys = Q(key=f"extract:{reader.pk}")
+    if chat.group_id is not None:
+        keys |= Q(key=f"extract:group:{chat.group_id}")
+    return Job.objects.for_user(user).filter(keys)
+
+
+def _was_read(user: User, chat: Chat, reader: Character) -> bool:
+    chunks = ExtractedChunk.objects.for_user(user).filter(chat=chat, character=reader, outcome__in=BY_MODEL)
+    return chunks.exists()
+
+
+def _last_failure(user: User, chat: Chat, reader: Character) -> tuple[datetime | None, bool]:
+    """When the last reading for this reader ended without success, and whether a person stopped it."""
+    last = _jobs(user, chat, reader).filter(kind="extract").order_by("-created_at").first()
+    if last is None or last.state not in (Job.State.FAILED, Job.State.CANCELLED):
+        return None, False
+    return last.finished_at, last.state == Job.State.CANCELLED
+
+
+def _changed_at(user: User, chat: Chat) -> datetime | None:
+    """When anything was last written in this SillyTavern, in whichever chat: there is one model for all of them."""
+    rows = Chat.objects.for_user(user).filter(tavern=chat.tavern_id, gone_at=None)
+    newest: datetime | None = rows.aggregate(at=Max("updated_at"))["at"]
+    return newest
+
+
+def _spent(user: User, chat: Chat) -> Decimal:
+    """Dollars since the person's midnight for what was read by itself; calls that still run count with what they may
+    cost. Of everything, or of this character or group when it has a budget of its own."""
+    now = local_now(user, timezone.now())
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    calls = Call.objects.for_user(user).filter(is_automatic=True, started_at__gte=midnight)
+    whose: Character | Group | None = chat.group or chat.character
+    if whose is not None and "daily_budget" in own_values(user, whose):
+        calls = calls.filter(subject__startswith=subject_of(whose))
+    spent: Decimal | None = calls.aggregate(sum=Sum(Coalesce("cost", "reserved")))["sum"]
+    return spent or Decimal(0)
+
+
+def subject_of(whose: Character | Group) -> str:
+    """How the ledger names what a call of this character or group was about."""
+    return f"group:{whose.pk}" if isinstance(whose, Group) else f"character:{whose.pk}"
