@@ -65,6 +65,7 @@ class Budget(models.Model):
     month_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     warn_percent = models.PositiveIntegerField(default=80)
     refuses_unpriced = models.BooleanField(default=False)  # no calls of models whose price nobody knows
+    is_fixed = models.BooleanField(default=False)  # an admin set it for a person, who cannot change it
     updated_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
                 ('month_tokens', models.PositiveBigIntegerField(blank=True, null=True)),
                 ('warn_percent', models.PositiveIntegerField(default=80)),
                 ('refuses_unpriced', models.BooleanField(default=False)),
+                ('is_fixed', models.BooleanField(default=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('person', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='budget', to=settings.AUTH_USER_MODEL)),
             ],
