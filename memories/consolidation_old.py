@@ -43,6 +43,7 @@ def _old(row: Memory | None, text: str, source: str) -> NewMemory:
         text,
         evidence=row.evidence,
         unverified_names=row.unverified_names,
+        doubts=row.doubts,
         is_unverified=row.is_unverified,
         parents=[source],
     )

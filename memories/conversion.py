@@ -284,8 +284,8 @@ def _move(proposal: Proposal, draft: Draft, file: MemoryFile) -> Draft:
 
 def _again(row: Any) -> NewMemory:
     """The bullet with all that the check and the person said about it."""
-    facts = {"is_unverified": row.is_unverified, "unverified_names": row.unverified_names, "is_locked": row.is_locked}
-    return NewMemory(row.text, evidence=row.evidence, parents=row.parents, **facts)
+    names = ("evidence", "parents", "is_unverified", "unverified_names", "doubts", "is_locked")
+    return NewMemory(row.text, **{name: getattr(row, name) for name in names})
 
 
 def step_back(proposal: Proposal) -> Proposal:

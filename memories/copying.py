@@ -64,7 +64,9 @@ def _key(block: MemoryBlock) -> Key:
 
 def _bullets(block: MemoryBlock) -> list[NewMemory]:
     return [
-        NewMemory(one.text, one.evidence, one.unverified_names, one.is_unverified, parents=one.parents)
+        NewMemory(
+            one.text, one.evidence, one.unverified_names, one.is_unverified, parents=one.parents, doubts=one.doubts
+        )
         for one in block.memories.all()
     ]
 

@@ -24,7 +24,15 @@ from memories.file_state import BLOCK_FIELDS, BLOCK_LINKS
 from memories.models import MemoryFile
 from memories.orders import between
 
-SETTABLE = {"is_locked", "is_unverified", "unverified_names", "duplicate_of", "is_source_changed", "evidence"}
+SETTABLE = {
+    "is_locked",
+    "is_unverified",
+    "unverified_names",
+    "doubts",
+    "duplicate_of",
+    "is_source_changed",
+    "evidence",
+}
 
 
 class DraftEditor:
@@ -45,8 +53,8 @@ class DraftEditor:
         self._check_unlocked([memory_id])
         row = self.rows.memory(memory_id)
         if cleaned != row["text"]:
-            fields = {"text": cleaned, "is_topic": is_topic(cleaned), "is_unverified": False, "unverified_names": []}
-            self._set("memory", memory_id, **fields)
+            marks = {"is_unverified": False, "unverified_names": [], "doubts": []}
+            self._set("memory", memory_id, text=cleaned, is_topic=is_topic(cleaned), **marks)
 
     def set_memories(self, ids: Iterable[Id], **fields: Any) -> None:
         """Set what is not text and not place: is_locked, is_unverified, duplicate_of… (SETTABLE)."""
@@ -324,6 +332,7 @@ def new_row(new: NewMemory) -> Fields:
         "parents": [str(one) for one in new.parents],
         "is_unverified": new.is_unverified,
         "unverified_names": new.unverified_names,
+        "doubts": new.doubts,
         "duplicate_of": str(new.duplicate_of) if new.duplicate_of else None,
         "is_source_changed": False,
     }

@@ -343,6 +343,7 @@ def _sent_memory(row: Fields) -> NewMemory:
         row["text"],
         evidence=row["evidence"],
         unverified_names=row["unverified_names"],
+        doubts=row.get("doubts", []),
         is_unverified=row["is_unverified"],
         parents=row["parents"],
     )

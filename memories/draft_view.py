@@ -48,6 +48,7 @@ class DraftMemory:
     parents: list[str]
     is_unverified: bool
     unverified_names: list[str]
+    doubts: list[dict[str, str]]
     duplicate_of_id: uuid.UUID | None
     is_source_changed: bool
     created_at: datetime
@@ -254,6 +255,7 @@ class DraftView:
     def _memory(self, key: str, row: Fields) -> DraftMemory:
         fields = {name: value for name, value in row.items() if name not in ("block", "duplicate_of", "behind")}
         fields |= {"block_id": uuid.UUID(row["block"]), "duplicate_of_id": _uuid(row["duplicate_of"])}
+        fields.setdefault("doubts", [])  # of a bullet that was made before there were any
         return DraftMemory(**self._common(key, row, fields, self.overlay.memories.get(key)))
 
     def _block(self, key: str, row: Fields) -> DraftBlock:

@@ -1,113 +1,66 @@
-"""What an answer would add to a character's memories: repetitions left out, similar and doubtful bullets marked."""
+"""What an answer would add to a character's memories: repetitions left out, similar and doubtful bullets marked, held
+back or mended, as the person chose for each check.
+
+Words are looked at first (memories/extraction_verdict.py); then the model is asked to mend what is to be mended
+(quality_repair.py) and, when the person wants that, whether the messages bear the bullets out (quality_support.py).
+Neither of these calls can lose a memory: when it brings nothing, the bullets stay as they are, with their marks.
+"""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from memories.answer import Answer, arrange
-from memories.blocks import is_topic
-from memories.evidence import Evidence
-from memories.file_editor import NewMemory
-from memories.grounding import is_groundless, numbers, strange_numbers
-from memories.names import SourceWords, candidates
-from memories.similarity import find_duplicate_normalised, normalise
+from jobs.run import JobRun
+from memories import quality_repair, quality_support
+from memories.answer import Answer
+from memories.choices import USUAL, Choices
+from memories.extraction_call import Read
+from memories.extraction_plan import Question
+from memories.extraction_verdict import Bench, Fact, Findings, Held, as_flag
+from memories.injected import injected_for
 from memories.transcript import Chunk
-from sync.models import Character
+from sync.models import Character, Chat
 
-Fact = tuple[uuid.UUID, str]  # a known memory: id and text
-
-
-@dataclass
-class Findings:
-    """Blocks to be written, and what was left out or marked."""
-
-    blocks: list[list[NewMemory]]
-    left_out: list[str] = field(default_factory=list)  # exact repetitions of what is known
-    similar: int = 0
-    unverified: int = 0
-
-    @property
-    def repeated(self) -> int:
-        return len(self.left_out)
-
-    @property
-    def memories(self) -> int:
-        return sum(not is_topic(one.text) for block in self.blocks for one in block)
+__all__ = ["Fact", "Findings", "Held", "judge", "settle"]
 
 
 def judge(
-    answer: Answer, chunk: Chunk, known: Sequence[Fact], character: Character, participants: Sequence[str] = ()
+    answer: Answer,
+    chunk: Chunk,
+    known: Sequence[Fact],
+    character: Character,
+    participants: Sequence[str] = (),
+    *,
+    choices: Choices = USUAL,
+    injected: Sequence[str] = (),
 ) -> Findings:
-    """Arrange the bullets into blocks, leave out exact repetitions, mark similar ones and names without a source.
-
-    `participants` are the others of a group, whose names the model was given.
+    """Arrange the bullets into blocks, with everything that words alone can tell. No model is asked: what should be
+    mended is marked. `participants` are the others of a group, whose names the model was given; `injected` are texts
+    that stood in SillyTavern's prompt when the messages were written.
     """
-    texts = [normalise(text) for _id, text in known]
-    ids: list[uuid.UUID | None] = [one for one, _text in known]
-    words = _Source([*_sources(chunk, known, character), *participants], chunk, answer)
-    evidence = Evidence(chunk.lines)
-    found = Findings([])
-    for entry in answer.entries:
-        new: list[NewMemory] = []
-        for bullet in entry:
-            if is_topic(bullet):
-                new.append(_new_memory(bullet, words, evidence, None))
-                continue
-            match = find_duplicate_normalised(normalise(bullet), texts)
-            if match is not None and match.is_exact:
-                found.left_out.append(bullet)
-                continue
-            new.append(_new_memory(bullet, words, evidence, ids[match.position] if match else None))
-            found.similar += match is not None
-            found.unverified += new[-1].is_unverified
-            texts.append(normalise(bullet))
-            ids.append(None)
-        by_text = {one.text: one for one in new}
-        found.blocks += [[by_text[text] for text in block] for block in arrange([one.text for one in new])]
-    return found
+    bench = Bench(chunk, known, character, participants, choices, injected)
+    return bench.findings([as_flag(one) for one in bench.hear(answer)])
 
 
-class _Source:
-    """What may be said without a doubt: names, numbers and words of the sources.
+def settle(
+    run: JobRun,
+    question: Question,
+    read: Read,
+    chunk: Chunk,
+    known: Sequence[Fact],
+    character: Character,
+    participants: Sequence[str],
+    choices: Choices,
+    *,
+    chat: Chat | None = None,
+) -> Findings:
+    """As `judge`, with all that the person chose: at most one call that mends and one that checks, in the same job.
 
-    When nearly no word of any bullet stands in them, the model answered in another language than the chat's, and words
-    say nothing.
+    `chat` tells what else stood in SillyTavern's prompt. Holds no transaction; raises nothing that a call may meet.
     """
-
-    def __init__(self, sources: list[str], chunk: Chunk, answer: Answer) -> None:
-        self.words = SourceWords(sources)
-        dates = " ".join(entry.raw_date for entry in chunk.entries)
-        self.numbers = set(numbers(f"{self.words.text} {dates}"))
-        bullets = [bullet for entry in answer.entries for bullet in entry if not is_topic(bullet)]
-        self.groundless = {bullet for bullet in bullets if self._is_groundless(bullet)}
-        if len(self.groundless) == len(set(bullets)) > 1:
-            self.groundless = set()
-
-    def _is_groundless(self, bullet: str) -> bool:
-        return is_groundless(bullet, candidates(bullet), self.words.knows)
-
-    def unknown(self, bullet: str) -> list[str]:
-        """Names and numbers of a bullet that occur nowhere."""
-        return [*self.words.unknown(bullet), *strange_numbers(bullet, self.numbers)]
-
-
-def _new_memory(bullet: str, words: _Source, evidence: Evidence, duplicate_of: uuid.UUID | None) -> NewMemory:
-    unknown = words.unknown(bullet)
-    return NewMemory(
-        text=bullet,
-        evidence=[] if is_topic(bullet) else evidence.links(bullet),
-        unverified_names=unknown,
-        is_unverified=bool(unknown) or bullet in words.groundless,
-        duplicate_of=duplicate_of,
-    )
-
-
-def _sources(chunk: Chunk, known: Sequence[Fact], character: Character) -> list[str]:
-    """Everything a name may come from: messages, speakers, card, persona names, memories."""
-    tavern = character.tavern
-    card = (character.name, character.card_text, character.scenario, character.first_message)
-    personas = (tavern.persona_name, *(str(name) for name in tavern.personas.values()))
-    said = (f"{entry.name}: {entry.text}" for entry in chunk.entries)
-    return [*card, *personas, *said, *(text for _id, text in known)]
+    injected = injected_for(run.owner, chat, character, chunk) if chat is not None else []
+    bench = Bench(chunk, known, character, participants, choices, injected)
+    verdicts = quality_repair.mend(run, question, bench, read.answer)
+    if choices.checks_with_model:
+        verdicts = quality_support.check(run, question, bench, verdicts)
+    return bench.findings(verdicts)

@@ -1,28 +1,26 @@
 """The prompt of one extraction call: bounded sections of card, known memories and numbered messages (pure).
 
 Budget, in tokens: context window − answer − fixed text, of which the card may take a fifth and the known memories a
-quarter; the rest is for messages. Known memories are the newest ones and those closest to the messages.
+quarter; the rest is for messages. What does not fit is chosen by memories/known_choice.py.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from memories.evidence import terms
+from memories.known_choice import choose, choose_card
 from memories.prompts import PromptText, prompt_text, system_text
 from memories.templating import pieces
-from memories.transcript import Line, join_lines, plain_lines, shorten
+from memories.transcript import Line, join_lines, plain_lines
 
 Measure = Callable[[str], int]
 USUAL_CONTEXT = 16_384  # tokens, when a connection does not say; every current model has at least this
 SMALL_CONTEXT = 8_192  # tokens; below it the short prompt is used
 CARD_SHARE, CARD_MOST = 0.2, 2_000
-MEMORY_SHARE, MEMORY_MOST = 0.25, 3_000
+MEMORY_SHARE, MEMORY_MOST = 0.25, 2_400
 LEAST_MESSAGES = 200
-NEWEST = 12
 
 
 @dataclass(frozen=True)
@@ -75,14 +73,16 @@ def build(
     seed: str,
     measure: Measure,
     participants: Sequence[str] = (),
+    locked: Collection[int] = (),
 ) -> Prompt:
-    """The prompt for one chunk. `seed` makes the marker; `participants` are the others of a group."""
+    """The prompt for one chunk. `seed` makes the marker; `participants` are the others of a group; `locked` the places
+    in `known` of memories that a person locked."""
     text = sizes.text
-    messages = join_lines(lines)
+    messages, plain = join_lines(lines), plain_lines(lines)
     values = {
         "charName": " ".join(character.split()) or "the character",
-        "charCard": shorten(card, sizes.card, measure) if card.strip() else "",
-        "existingMemories": choose_known(known, plain_lines(lines), sizes.memories, measure),
+        "charCard": _card(card, plain, sizes.card, measure),
+        "existingMemories": choose_known(known, plain, sizes.memories, measure, locked),
         "recentMessages": messages,
         "participants": "\n".join(participants),
     }
@@ -99,25 +99,13 @@ def marker(seed: str, material: str) -> str:
     raise ValueError("no marker is free")
 
 
-def choose_known(known: Sequence[str], messages: str, limit: int, measure: Measure) -> str:
-    """Known memories as bullets within `limit` tokens, in file order: the newest, then those that share most words."""
-    sizes = [measure(one) + 2 for one in known]
-    if sum(sizes) <= limit:
-        return "\n".join(f"- {one}" for one in known)
-    wanted = terms(messages)
-    newest = set(range(max(0, len(known) - NEWEST), len(known)))
+def _card(card: str, messages: str, limit: int, measure: Measure) -> str:
+    return choose_card(card, messages.split("\n\n"), limit, measure) if card.strip() else ""
 
-    def closeness(place: int) -> float:
-        own = terms(known[place])
-        return sum(1 for word in own if word in wanted) / math.sqrt(max(1, len(own)))
 
-    first = sorted(newest, reverse=True)
-    others = sorted(set(range(len(known))) - newest, key=lambda place: (-closeness(place), -place))
-    chosen: list[int] = []
-    used = 0
-    for place in (*first, *others):
-        used += sizes[place]
-        if used > limit:
-            break
-        chosen.append(place)
-    return "\n".join(f"- {known[place]}" for place in sorted(chosen))
+def choose_known(
+    known: Sequence[str], messages: str, limit: int, measure: Measure, locked: Collection[int] = ()
+) -> str:
+    """Known memories as bullets within `limit` tokens, in file order (memories/known_choice.py)."""
+    places = choose(known, messages.split("\n\n"), limit, measure, locked)
+    return "\n".join(f"- {known[place]}" for place in places)

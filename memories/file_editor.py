@@ -30,6 +30,7 @@ class NewMemory:
     duplicate_of: uuid.UUID | None = None
     parents: list[str] = field(default_factory=list)  # ids of the bullets that it replaces
     is_locked: bool = False
+    doubts: list[dict[str, str]] = field(default_factory=list)  # as Memory.doubts
 
 
 class Editor:
@@ -101,7 +102,7 @@ class Editor:
             raise ValueError(_("A memory needs some text."))
         if cleaned != memory.text:
             memory.text, memory.is_topic = cleaned, is_topic(cleaned)
-            memory.is_unverified, memory.unverified_names = False, []
+            memory.is_unverified, memory.unverified_names, memory.doubts = False, [], []
             memory.save()
             self._count(memory.block_id, added=1, removed=1)
         return memory
@@ -240,4 +241,5 @@ def _row(block: MemoryBlock, new: NewMemory, order: float) -> Memory:
         duplicate_of_id=new.duplicate_of,
         parents=[str(one) for one in new.parents],
         is_locked=new.is_locked,
+        doubts=new.doubts,
     )

@@ -3,7 +3,7 @@
 State: {"layout", "separator", "with_metadata", "loose_text": [{"before", "text"}], "blocks": [{"id", "label", "date",
 "origin", "is_locked", "chat", "first_index", "last_index", "job", "call", "prompt_version", "form", "created_at",
 "memories": [{"id", "text", "is_topic", "is_locked", "evidence", "parents", "is_unverified", "unverified_names",
-"duplicate_of", "is_source_changed", "created_at"}]}]}. Ids are strings, times ISO 8601.
+"doubts", "duplicate_of", "is_source_changed", "created_at"}]}]}. Ids are strings, times ISO 8601.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ MEMORY_FIELDS = (
     "parents",
     "is_unverified",
     "unverified_names",
+    "doubts",
     "is_source_changed",
 )
 UNMARKED = {"is_source_changed": False, "duplicate_of": None}

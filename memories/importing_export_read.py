@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from memories.blocks import UNSAFE, clean_bullet, clean_label, clean_loose, is_topic
+from memories.choices import CHECKS
 
 FORMAT = "charmem-export"
 VERSION = 1
@@ -158,10 +159,21 @@ def _memory(data: Any, path: str) -> dict[str, Any]:
         "parents": _ids(data, path, "parents"),
         "is_unverified": _get(data, path, "is_unverified", bool, False),
         "unverified_names": [clean_bullet(str(name))[:200] for name in _list(data, path, "unverified_names", [])],
+        "doubts": _doubts(data, path),
         "duplicate_of": _id(data, path, "duplicate_of", optional=True),
         "is_source_changed": _get(data, path, "is_source_changed", bool, False),
         "created_at": _moment(data, path, "created_at"),
     }
+
+
+def _doubts(data: Any, path: str) -> list[dict[str, str]]:
+    """Those of checks that exist; the words about them are ours."""
+    found = []
+    for number, one in enumerate(_list(data, path, "doubts", [])):
+        here = f"{path}.doubts[{number}]"
+        _dict(one, here)
+        found.append({"check": _text(one, here, "check")[:40], "detail": clean_bullet(_text(one, here, "detail", ""))})
+    return [one for one in found if one["check"] in CHECKS]
 
 
 def _evidence(data: Any, path: str) -> list[dict[str, Any]]:

@@ -22,9 +22,9 @@ def mark_right(user: User, memory: Memory) -> Revision | None:
     file = memory.block.file
     with memory_file.change(file, reason=_("Checked: it is right"), author=user) as editor:
         row = editor.memory(memory.pk)
-        if row.is_unverified or row.unverified_names:
-            row.is_unverified, row.unverified_names = False, []
-            row.save(update_fields=["is_unverified", "unverified_names"])
+        if row.is_unverified or row.unverified_names or row.doubts:
+            row.is_unverified, row.unverified_names, row.doubts = False, [], []
+            row.save(update_fields=["is_unverified", "unverified_names", "doubts"])
             editor.touch([row.block_id])
     return file.revisions.filter(number=file.version).first()
 

@@ -20,7 +20,7 @@ from memories.models import MemoryFile, Revision, RevisionText
 
 AT_ONCE = 500
 LATER_FIELDS: dict[str, Any] = {"form": None}  # what states of earlier times lack
-LATER_MEMORY_FIELDS: dict[str, Any] = {"parents": []}
+LATER_MEMORY_FIELDS: dict[str, Any] = {"parents": [], "doubts": []}
 
 Manifest = dict[str, Any]
 

@@ -126,6 +126,7 @@ PURPOSES = {
     "extraction": _("Extraction"),
     "consolidation": _("Consolidation"),
     "conversion": _("Import"),
+    "checking": _("Checking new memories"),
     "test": _("Connection test"),
 }
 

@@ -62,6 +62,18 @@ def frame() -> PromptText:
 
 
 @cache
+def mending_text() -> str:
+    """Asks for doubtful bullets in better words (memories/quality_repair.py)."""
+    return (FOLDER / "quality_repair.txt").read_text(encoding="utf-8").strip()
+
+
+@cache
+def supporting_text() -> str:
+    """Asks whether messages bear bullets out (memories/quality_support.py)."""
+    return (FOLDER / "quality_support.txt").read_text(encoding="utf-8").strip()
+
+
+@cache
 def grammar() -> str:
     """GBNF that holds a small local model to one block of one topic and one to five facts."""
     return (FOLDER / "grammar.gbnf").read_text(encoding="utf-8")
