@@ -6,22 +6,24 @@ A chunk that fails leaves everything before it; trying again goes on there. A ch
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from accounts.models import User
 from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
-from memories import extraction_chunk, memory_file, queries, watermark, write_back
-from memories.models import ExtractedChunk
+from memories import extraction_chunk, extraction_end, memory_file, queries, watermark
+from memories.events import ReadingBegan, reading_began
+from memories.extraction_wish import Ranges, need_model, wish
 from memories.queries import Stretch, Waiting
-from providers.queries import default_connection
+from memories.reading_limits import Limits
+from memories.wanted import Wanted
 from sync.models import Character, Chat
 
 KIND = "extract"
@@ -32,44 +34,71 @@ def waiting(character: Character) -> list[Waiting]:
     return queries.waiting(character.tavern.owner, character)
 
 
-def start_extraction(user: User, *, character: Character, chat: Chat | None = None) -> Job:
-    """Queue the reading of all chats of a character, or of one. A job that is under way takes the chat along.
+def start_extraction(
+    user: User,
+    *,
+    character: Character,
+    chat: Chat | None = None,
+    chats: Sequence[Chat] | None = None,
+    ranges: Ranges | None = None,
+    is_automatic: bool = False,
+) -> Job:
+    """Queue the reading of all of a character's own chats, or of these, which may be chats of its groups.
 
-    ValueError with a finished sentence when no model is connected or the chat is a group's.
+    `ranges` are message numbers {chat id: [first, last]}, both included, None to the end of the chat. A job that is
+    under way takes the wish along. ValueError with a finished sentence when it cannot start.
     """
-    if default_connection(user) is None:
-        raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was read."))
-    if chat is not None and chat.character_id != character.pk:
-        raise ValueError(_("This chat is not one of %(name)s’s own chats.") % {"name": character.name})
-    only = None if chat is None else [str(chat.pk)]
-    job, is_new = _enqueue(user, character, only)
-    if not is_new and not _widen(user, job, only):
-        job, _new = _enqueue(user, character, only)
+    need_model(user)
+    named = None if chat is None and chats is None else [*(chats or ()), *([chat] if chat else ())]
+    wanted = wish(user, character, named, ranges, is_automatic=is_automatic)
+    return start_wanted(user, character, wanted, is_automatic=is_automatic)
+
+
+def start_wanted(user: User, character: Character, wanted: Wanted, *, is_automatic: bool) -> Job:
+    """As `start_extraction`, for a wish that was checked."""
+    found = waiting_of(user, character, wanted)
+    fields = part_of(character, wanted, found, is_automatic=is_automatic)
+    job, is_new = enqueue(user, KIND, **fields)
+    if not is_new and not widen(user, job, wanted, is_automatic=is_automatic):
+        job, _new = enqueue(user, KIND, **fields)
+    tell_of_beginning(user, found)
     return job
 
 
-def _enqueue(user: User, character: Character, only: list[str] | None) -> tuple[Job, bool]:
-    return enqueue(
-        user,
-        KIND,
-        key=f"{KIND}:{character.pk}",
-        subject=f"character:{character.pk}",
-        label=_("Extract %(name)s") % {"name": character.name},
-        params={"character": str(character.pk), "chats": only},
-        total=sum(one.messages for one in queries.waiting(user, character, only)),
-    )
+def waiting_of(user: User, character: Character, wanted: Wanted) -> list[Waiting]:
+    """The chats in which something that was asked for is unread."""
+    limits = Limits(user, character, wanted)
+    return list(queries.each_waiting(user, character, wanted.chats, wanted.groups, limits))
 
 
-def _widen(user: User, job: Job, only: list[str] | None) -> bool:
-    """Have an active job read these chats too; False when it ended meanwhile."""
-    present = job.params.get("chats")
-    if present is not None:
-        chats = None if only is None else sorted({*present, *only})
+def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, is_automatic: bool) -> dict[str, object]:
+    """The fields of a job that reads for one character."""
+    return {
+        "key": f"{KIND}:{character.pk}",
+        "subject": f"character:{character.pk}",
+        "label": _("Extract %(name)s") % {"name": character.name},
+        "params": {"character": str(character.pk), "automatic": is_automatic, **wanted.params},
+        "total": sum(one.messages for one in found),
+    }
+
+
+def widen(user: User, job: Job, wanted: Wanted, *, is_automatic: bool) -> bool:
+    """Have an active job read this too; False when it ended meanwhile."""
+    present = Wanted.of(job.params)
+    both = present.and_also(wanted)
+    is_automatic = is_automatic and bool(job.params.get("automatic"))
+    if both != present or is_automatic != bool(job.params.get("automatic")):
         rows = Job.objects.for_user(user).filter(pk=job.pk, state__in=Job.ACTIVE)
-        if not rows.update(params={**job.params, "chats": chats}):
+        if not rows.update(params={**job.params, **both.params, "automatic": is_automatic}):
             return False
     job.refresh_from_db()
     return job.is_active
+
+
+def tell_of_beginning(user: User, found: Sequence[Waiting]) -> None:
+    """Say which chats a reading began with."""
+    chats = list(dict.fromkeys(one.chat.pk for one in found))
+    transaction.on_commit(partial(reading_began.send, ReadingBegan(user.pk, chats)))
 
 
 def run(run: JobRun) -> Outcome:
@@ -78,12 +107,13 @@ def run(run: JobRun) -> Outcome:
     if character is None:
         raise _gone()
     character.tavern.owner = run.owner
-    stretch = _next_stretch(run, character)
+    wanted = Wanted.of(run.params)
+    stretch = _next_stretch(run, character, wanted)
     if stretch is None:
-        _write_back(character)
-        return done(_result(run))
+        return done(extraction_end.finish(run, [character], wanted))
     try:
-        extraction_chunk.read_chunk(run, stretch, character)
+        is_automatic = str(stretch.chat.pk) in wanted.careful
+        extraction_chunk.read_chunk(run, stretch, character, is_automatic=is_automatic)
     except (IntegrityError, memory_file.VersionConflict) as error:
         if Character.objects.filter(pk=character.pk).exists():
             raise
@@ -97,34 +127,13 @@ def _gone() -> JobFailed:
     )
 
 
-def _next_stretch(run: JobRun, character: Character) -> Stretch | None:
+def _next_stretch(run: JobRun, character: Character, wanted: Wanted) -> Stretch | None:
     """Of the chat that was being read, else of the first chat with something unread."""
-    if rest := queries.rest_of_stretch(character, run.params.get("chats")):
+    limits = Limits(run.owner, character, wanted)
+    if rest := queries.rest_of_stretch(character, wanted, limits):
         return rest
-    chats = queries.each_waiting(run.owner, character, run.params.get("chats"))
+    chats = queries.each_waiting(run.owner, character, wanted.chats, wanted.groups, limits)
     return next(filter(None, (watermark.next_stretch(run.owner, one, character) for one in chats)), None)
-
-
-def _write_back(character: Character) -> None:
-    """Once for the whole job: until then, and when it fails, the pass that looks for files behind takes care."""
-    file = memory_file.file_for(character)
-    if file.version != file.written_version and file.version > 0:
-        write_back.schedule(file)
-
-
-def _result(run: JobRun) -> dict[str, Any]:
-    chunks = ExtractedChunk.objects.for_user(run.owner).filter(job=run.job)
-    counts = list(chunks.values_list("memories", "messages"))
-    memories, messages = sum(one[0] for one in counts), sum(one[1] for one in counts)
-    if not counts:
-        text = _("There was nothing new to read.")
-    else:
-        text = ngettext(
-            "%(memories)d new memory from %(messages)d messages.",
-            "%(memories)d new memories from %(messages)d messages.",
-            memories,
-        ) % {"memories": memories, "messages": messages}
-    return {"memories": memories, "messages": messages, "chunks": len(counts), "text": text}
 
 
 def page_of(job: Job) -> str:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db import IntegrityError
-from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from jobs.run import JobFailed, JobRun
-from memories import extraction_plan, queries, watermark
-from memories.blocks import timestamp
-from memories.extraction_call import Read, TooLong, ask
-from memories.extraction_judge import Findings, judge
-from memories.extraction_plan import Plan, Question
-from memories.file_editor import Editor
-from memories.local_time import local_now
-from memories.memory_file import change, facts_of, file_for
-from memories.models import ExtractedChunk, Memory, MemoryBlock, MemoryFile
+from memories import extraction_plan, queries, scopes
+from memories.extraction_call import TooLong, ask
+from memories.extraction_judge import settle
+from memories.extraction_plan import Plan
+from memories.extraction_write import (
+    Share,
+    hold_chat,
+    is_written,
+    note_read,
+    passed,
+    refuse_repetition,
+    tell,
+    write_share,
+)
+from memories.group_chat import Scene
 from memories.queries import WINDOW, Stretch
-from memories.reading import Mark, chunk_key
 from memories.transcript import Chunk
+from providers.models import Call, Connection
 from providers.queries import default_connection
-from sync.models import Character, Chat
+from sync.models import Character
 
 SMALLEST = 100  # tokens of messages below which halving makes no sense any more
 SPARE = 8  # messages loaded beyond those that one call reads: some are silent
@@ -32,36 +35,46 @@ SPARE = 8  # messages loaded beyond those that one call reads: some are silent
 
 @dataclass(frozen=True)
 class Work:
-    """Everything that one chunk needs."""
+    """Everything that one chunk needs. `scene` belongs to a group's chat."""
 
     run: JobRun
     stretch: Stretch
     character: Character
     plan: Plan
+    scene: Scene | None
+    is_automatic: bool
 
 
-def read_chunk(run: JobRun, stretch: Stretch, character: Character) -> None:
+def read_chunk(run: JobRun, stretch: Stretch, character: Character, *, is_automatic: bool = False) -> None:
     """Read the beginning of a stretch; smaller pieces when the model's window is too small for it.
 
     Nothing happens when the chat changed meanwhile: at the next turn it is counted again.
     """
-    work = _plan(run, stretch, character)
+    scene = Scene.of(run.owner, stretch.chat)
     while True:
-        chunk = _cut(work)
+        work = Work(run, stretch, character, _plan(run, stretch, character), scene, is_automatic)
+        chunk = cut(work.plan, stretch)
         if queries.has_changed(run.owner, stretch.chat):
             return
         if chunk is None:
-            text = _("No unread message was found where one should be. Nothing was lost; press Retry.")
-            raise JobFailed(text, error_type="changed")
-        if not chunk.lines:
-            return _commit_empty(work, chunk)
+            raise no_message()
+        chunk, outcome = _seen(work, chunk)
+        if outcome:
+            return _commit_unseen(work, chunk, outcome)
         try:
             return _read(work, chunk)
         except TooLong:
-            work = _smaller(work)
+            smaller(run, work.plan)
 
 
-def _plan(run: JobRun, stretch: Stretch, character: Character) -> Work:
+def _plan(run: JobRun, stretch: Stretch, character: Character) -> Plan:
+    halvings = int(run.params.get("halvings", 0))
+    connection = connection_of(run)
+    return extraction_plan.plan(run.owner, character, connection, chat=stretch.chat, halvings=halvings)
+
+
+def connection_of(run: JobRun) -> Connection:
+    """The model that reads. JobFailed when there is none any more."""
     connection = default_connection(run.owner)
     if connection is None:
         raise JobFailed(
@@ -69,25 +82,40 @@ def _plan(run: JobRun, stretch: Stretch, character: Character) -> Work:
             hint=_("Connect one under Settings, Models, then press Retry."),
             error_type="setup",
         )
-    halvings = int(run.params.get("halvings", 0))
-    return Work(run, stretch, character, extraction_plan.plan(run.owner, character, connection, halvings=halvings))
+    return connection
 
 
-def _cut(work: Work) -> Chunk | None:
-    count = min(WINDOW, work.plan.per_call + SPARE)
+def cut(plan: Plan, stretch: Stretch) -> Chunk | None:
+    """As much of the beginning of a stretch as one call reads."""
+    count = min(WINDOW, plan.per_call + SPARE)
     while True:
-        entries = queries.first_entries(work.stretch, count)
-        chunk = extraction_plan.first_chunk(work.plan, entries)
+        entries = queries.first_entries(stretch, count)
+        chunk = extraction_plan.first_chunk(plan, entries)
         has_more = len(entries) == count < WINDOW
         if chunk is None or len(chunk.entries) < len(entries) or not has_more:
             return chunk
         count = min(WINDOW, 2 * count)
 
 
-def _smaller(work: Work) -> Work:
-    """Half of everything, remembered for the rest of the job."""
-    halvings = int(work.run.params.get("halvings", 0)) + 1
-    if work.plan.sizes.messages < SMALLEST:
+def no_message() -> JobFailed:
+    """The stretch is empty although the chat did not change."""
+    text = _("No unread message was found where one should be. Nothing was lost; press Retry.")
+    return JobFailed(text, error_type="changed")
+
+
+def _seen(work: Work, chunk: Chunk) -> tuple[Chunk, str]:
+    """What of a chunk the character is asked about; else with which outcome it is passed over without a call."""
+    if not chunk.lines:
+        return chunk, "empty"
+    if work.scene is None or not work.plan.choices.asks_present_only:
+        return chunk, ""
+    part, is_there = work.scene.witnessed(chunk, work.character, work.plan.per_call)
+    return part, "" if is_there else "absent"
+
+
+def smaller(run: JobRun, plan: Plan) -> None:
+    """Less of everything from now on, remembered for the rest of the job. JobFailed when nothing is left to halve."""
+    if plan.sizes.messages < SMALLEST:
         raise JobFailed(
             _(
                 "Not even a part of one message fits into the model’s context window. "
@@ -96,137 +124,56 @@ def _smaller(work: Work) -> Work:
             hint=_("Choose a model with a larger window, or correct the window in the connection’s settings."),
             error_type="context",
         )
-    work.run.keep(halvings=halvings)
-    smaller = _plan(work.run, work.stretch, work.character)
-    text = _("Too long for the model’s context window; now %(n)d messages at a time.")
-    work.run.log(text % {"n": smaller.plan.per_call}, "warn")
-    return smaller
+    halvings = int(run.params.get("halvings", 0)) + 1
+    run.keep(halvings=halvings)
+    if halvings == 1:  # memories/extraction_plan.py: card and memories first
+        run.log(_("Too long for the model’s context window; now with less of the card and the memories."), "warn")
+    else:
+        text = _("Too long for the model’s context window; now %(n)d messages at a time.")
+        run.log(text % {"n": max(1, plan.per_call // 2)}, "warn")
 
 
 def _read(work: Work, chunk: Chunk) -> None:
-    run, character = work.run, work.character
-    numbers = {"first": chunk.first_index, "last": chunk.last_index}
-    if _is_written(work, chunk):
-        raise JobFailed(
-            _("Messages %(first)d to %(last)d were read before and are not paid for twice.") % numbers,
-            hint=_("Mark them as read on the chat’s page; please report this, it should not happen."),
-            error_type="repeated",
-            retry=False,
-        )
-    run.progress(doing=_("messages %(first)d to %(last)d") % numbers)
-    file = file_for(character)
-    known = facts_of(file)
-    question = extraction_plan.question_of(work.plan, work.stretch.chat, chunk, [text for _id, text in known])
+    run, character, chat = work.run, work.character, work.stretch.chat
+    refuse_repetition(run, chat, character, chunk)
+    run.progress(doing=doing(chunk))
+    others = work.scene.participants(chunk, [character]) if work.scene else []
+    file = scopes.file_of_reading(character, chat)
+    known = scopes.known_facts(file, character, chat)
+    question = extraction_plan.question_of(
+        work.plan, chat, chunk, [text for _id, text in known], others, is_automatic=work.is_automatic
+    )
     read = ask(run, question)
-    findings = judge(read.answer, chunk, known, character)
-    if _commit(work, file, chunk, findings, read, question):
-        _tell(run, findings, numbers)
+    findings = settle(run, question, read, chunk, known, character, others, work.plan.choices, chat=chat)
+    share = Share(work.stretch, character, file, findings, question.prompt.version)
+    if _commit(work, chunk, share, read.completion.call):
+        tell(run, findings, chunk)
 
 
-def _commit(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, question: Question) -> bool:
+def doing(chunk: Chunk) -> str:
+    """What the job says while it reads a chunk."""
+    return _("messages %(first)d to %(last)d") % {"first": chunk.first_index, "last": chunk.last_index}
+
+
+def _commit(work: Work, chunk: Chunk, share: Share, call: Call) -> bool:
     """Memories, revision, chunk and watermark, or nothing. False when this very chunk was written already, or when the
     person had the chat forgotten during the call."""
+    run, chat = work.run, work.stretch.chat
     try:
-        return _write(work, file, chunk, findings, read, question)
+        with run.commit():
+            if not hold_chat(run, chat):
+                return False
+            write_share(run, chunk, share, call)
+            passed(run, chunk)
     except IntegrityError:
-        if not _is_written(work, chunk):
+        if not is_written(run, chat, work.character, chunk):
             raise
         return False
-
-
-def _write(work: Work, file: MemoryFile, chunk: Chunk, findings: Findings, read: Read, question: Question) -> bool:
-    run, chat = work.run, work.stretch.chat
-    with run.commit():
-        # Holds the chat's row: who forgets it meanwhile waits, and then erases what is written here too.
-        if not Chat.objects.for_user(run.owner).filter(pk=chat.pk, forgotten_at=None).update(forgotten_at=None):
-            return False
-        reason = _("Extracted from “%(chat)s”, messages %(first)d to %(last)d") % {
-            "chat": chat.name,
-            "first": chunk.first_index,
-            "last": chunk.last_index,
-        }
-        if findings.blocks:
-            with change(file, reason=reason, job=run.job, writes_back=False) as editor:
-                _add_blocks(editor, work, chunk, findings, read, question)
-        outcome = "memories" if findings.blocks else "nothing"
-        _note_read(work, chunk, outcome, memories=findings.memories, call=read.completion.call)
     return True
 
 
-def _add_blocks(editor: Editor, work: Work, chunk: Chunk, findings: Findings, read: Read, question: Question) -> None:
-    date = timestamp(local_now(work.run.owner, timezone.now()))
-    present = _still_there(editor, findings)
-    for block in findings.blocks:
-        editor.add_block(
-            work.stretch.chat.name,
-            [replace(one, duplicate_of=one.duplicate_of if one.duplicate_of in present else None) for one in block],
-            date=date,
-            origin=MemoryBlock.Origin.EXTRACTED,
-            chat=work.stretch.chat,
-            first_index=chunk.first_index,
-            last_index=chunk.last_index,
-            job=work.run.job,
-            call=read.completion.call,
-            prompt_version=question.prompt.version,
-        )
-
-
-def _still_there(editor: Editor, findings: Findings) -> set[uuid.UUID]:
-    """Which of the memories that new ones resemble were not deleted meanwhile."""
-    wanted = {one.duplicate_of for block in findings.blocks for one in block if one.duplicate_of}
-    if not wanted:
-        return set()
-    rows = Memory.objects.for_user(editor.file.owner).filter(pk__in=wanted, block__file=editor.file)
-    return set(rows.values_list("pk", flat=True))
-
-
-def _commit_empty(work: Work, chunk: Chunk) -> None:
-    """A stretch without a word for the model is read by looking at it."""
+def _commit_unseen(work: Work, chunk: Chunk, outcome: str) -> None:
+    """A stretch without a word for the model, or without the member, is read by looking at it."""
     with work.run.commit():
-        _note_read(work, chunk, "empty")
-
-
-def _note_read(work: Work, chunk: Chunk, outcome: str, **fields: object) -> None:
-    run = work.run
-    read = [Mark.of(one.identity, one.content, one.role, one.raw_date) for one in chunk.entries]
-    watermark.record(
-        run.owner,
-        work.stretch.chat,
-        work.character,
-        read,
-        first=chunk.first_index,
-        last=chunk.last_index,
-        outcome=outcome,
-        key=_key(work, chunk),
-        job=run.job,
-        **fields,
-    )
-    watermark.advance(run.owner, work.stretch, work.character, chunk.entries)
-    step = run.job.step + len(chunk.lines)
-    run.progress(step=step, total=max(run.job.total, step))
-
-
-def _is_written(work: Work, chunk: Chunk) -> bool:
-    return ExtractedChunk.objects.for_user(work.run.owner).filter(key=_key(work, chunk)).exists()
-
-
-def _key(work: Work, chunk: Chunk) -> str:
-    identities = ((one.identity, one.content) for one in chunk.entries)
-    return chunk_key(str(work.stretch.chat.pk), str(work.character.pk), identities)
-
-
-def _tell(run: JobRun, findings: Findings, numbers: dict[str, int]) -> None:
-    """One line of counts for the job's log."""
-    count = findings.memories
-    text = ngettext(
-        "%(n)d memory from messages %(first)d to %(last)d.",
-        "%(n)d memories from messages %(first)d to %(last)d.",
-        count,
-    ) % {**numbers, "n": count}
-    notes = [
-        (findings.repeated, _("%(n)d known already and left out")),
-        (findings.similar, _("%(n)d similar to a known one")),
-        (findings.unverified, _("%(n)d with something that no source says")),
-    ]
-    extra = "; ".join(words % {"n": number} for number, words in notes if number)
-    run.log(f"{text} {extra}".strip(), "good" if count else "info")
+        note_read(work.run, work.stretch, work.character, chunk, outcome)
+        passed(work.run, chunk)

@@ -6,7 +6,7 @@ sends, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +14,8 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 from jobs.models import Job
-from memories import queries
+from memories.choices import Choices
+from memories.chosen import choices_for
 from memories.extraction_prompt import Budget, Measure, Prompt, budget, build, text_for
 from memories.models import MemoryFile
 from memories.own_prompts import text_in_force
@@ -30,6 +31,7 @@ from sync.models import Character, Chat
 class Plan:
     """How a character's messages are read with a connection. `size` counts tokens as its model does."""
 
+    choices: Choices
     owner: User
     character: Character
     connection: Connection
@@ -47,6 +49,7 @@ class Question:
     connection: Connection
     answer_tokens: int
     subject: str
+    is_automatic: bool = False  # nobody pressed a button for it
 
     def request(self, answer_tokens: int, job: Job | None) -> Request:
         """What goes over the wire."""
@@ -58,29 +61,39 @@ class Question:
             subject=self.subject,
             grammar=grammar(),
             job=job,
+            is_automatic=self.is_automatic,
         )
 
 
-def prompt_name(connection: Connection) -> str:
+def prompt_name(connection: Connection, chat: Chat | None = None) -> str:
     """Which prompt an extraction with this connection uses."""
-    return text_for(connection.context_tokens)
+    return "extraction_group" if chat is not None and chat.group_id else text_for(connection.context_tokens)
 
 
 def plan(
-    user: User, character: Character, connection: Connection, *, halvings: int = 0, template: PromptText | None = None
+    user: User,
+    character: Character,
+    connection: Connection,
+    *,
+    chat: Chat | None = None,
+    halvings: int = 0,
+    template: PromptText | None = None,
 ) -> Plan:
-    """Budget and text for one character; `halvings` after "too long", `template` for a text that is not saved yet."""
-    chosen = queries.extraction_settings(user)
+    """Budget and text for one character, in `chat` by the choices of its group; `halvings` after "too long", `template`
+    for a text that is not saved yet."""
+    chosen = choices_for(user, (chat.group if chat is not None else None) or character)
     size = partial(estimate_tokens, bytes_per_token=connection.bytes_per_token)
     context, answer = connection.context_tokens, chosen.response_tokens
     if context:
         answer = max(100, min(answer, context // 4))
-    text = template or text_in_force(user, prompt_name(connection), character).template
+    text = template or text_in_force(user, prompt_name(connection, chat), character).template
     sizes = budget(context=context, answer=answer, measure=size, text=text)
+    splits = max(0, halvings - 1)  # at first only card and memories are shortened
     sizes = replace(
-        sizes, card=sizes.card >> halvings, memories=sizes.memories >> halvings, messages=sizes.messages >> halvings
+        sizes, card=sizes.card >> halvings, memories=sizes.memories >> halvings, messages=sizes.messages >> splits
     )
-    return Plan(user, character, connection, answer, max(1, chosen.messages_per_call >> halvings), sizes, size)
+    per_call = max(1, chosen.messages_per_call >> splits)
+    return Plan(chosen, user, character, connection, answer, per_call, sizes, size)
 
 
 def first_chunk(plan: Plan, entries: Sequence[Entry]) -> Chunk | None:
@@ -95,10 +108,18 @@ def first_chunk(plan: Plan, entries: Sequence[Entry]) -> Chunk | None:
 
 
 def question_of(
-    plan: Plan, chat: Chat, chunk: Chunk, known: Sequence[str], participants: Sequence[str] = ()
+    plan: Plan,
+    chat: Chat,
+    chunk: Chunk,
+    known: Sequence[str],
+    participants: Sequence[str] = (),
+    locked: Collection[int] = (),
+    *,
+    is_automatic: bool = False,
 ) -> Question:
     """The question about one chunk of a chat; `known` are the texts of the character's memories in file order,
-    `participants` the others of a group's chat (memories/group_chat.py)."""
+    `participants` the others of a group's chat (memories/group_chat.py), `locked` the places in `known` of memories
+    that are always shown."""
     prompt = build(
         character=plan.character.name,
         card=plan.character.card_text,
@@ -108,8 +129,10 @@ def question_of(
         seed=seed_of(plan.owner, chat, chunk.first_index, chunk.last_index),
         measure=plan.size,
         participants=participants,
+        locked=locked,
     )
-    return Question(prompt, plan.connection, plan.answer_tokens, f"chat:{chat.pk}")
+    subject = f"character:{plan.character.pk}/chat:{chat.pk}"
+    return Question(prompt, plan.connection, plan.answer_tokens, subject, is_automatic)
 
 
 def seed_of(user: User, source: Chat | MemoryFile | Character, first: object, last: object) -> str:

@@ -62,6 +62,18 @@ def inherited(messages: Sequence[Mark], read: Iterable[Mark], shared: int) -> li
     return found
 
 
+def replayed(rows: Iterable[tuple[bool, Iterable[Mark]]], read: Iterable[Mark] = ()) -> list[Mark]:
+    """What is read after `rows` in their order, each (is it taken back, marks), on top of what was read before."""
+    known: dict[str, dict[Mark, None]] = {}
+    for is_back, marks in ((False, read), *rows):
+        for mark in marks:
+            if is_back:
+                known.pop(mark.identity, None)
+            else:
+                known.setdefault(mark.identity, {})[mark] = None
+    return [mark for marks in known.values() for mark in marks]
+
+
 def find_position(tail: Sequence[str], identities: Sequence[str]) -> int:
     """Where reading stands: the position of the newest identity of `tail` (newest last) that is still there.
 

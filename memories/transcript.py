@@ -32,7 +32,8 @@ LONGEST = 100_000  # characters of one message that are looked at; a model would
 
 @dataclass(frozen=True)
 class Entry:
-    """One message of a chat: `index` is SillyTavern's number, `role` user, character, system or unreadable."""
+    """One message of a chat: `index` is SillyTavern's number, `role` user, character, system or unreadable, `avatar`
+    the file of the card that spoke in a group."""
 
     index: int
     role: str
@@ -42,6 +43,7 @@ class Entry:
     content: str = ""
     raw_date: str = ""
     is_hidden: bool = False
+    avatar: str = ""
 
 
 @dataclass(frozen=True)

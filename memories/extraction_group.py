@@ -1,0 +1,138 @@
+"""Reading a group's chats: a job for each member, or one that asks for all of them together.
+
+Each member has its own watermark, so a member that fails stops nobody and repeats nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from jobs import batch
+from jobs.batch import enqueue_batch
+from jobs.enqueue import enqueue
+from jobs.models import Job
+from memories import extraction
+from memories.choices import TOGETHER
+from memories.chosen import choices_for
+from memories.extraction_wish import Ranges, need_model, wish
+from memories.members import roster
+from memories.queries import Waiting
+from memories.wanted import Wanted
+from sync.models import Character, Chat, Group
+
+KEY = "extract:group:"
+KIND_TOGETHER = "extract_together"
+
+
+def start_group(
+    user: User,
+    group: Group,
+    *,
+    chats: Sequence[Chat] | None = None,
+    members: Sequence[Character] | None = None,
+    ranges: Ranges | None = None,
+    is_automatic: bool = False,
+) -> Job:
+    """Queue the reading of a group's chats (all, or these) for its members (all, or these).
+
+    The job is a batch with one part for each member, or one job that reads for all of them together
+    (Choices.group_calls). ValueError with a finished sentence when it cannot start.
+    """
+    need_model(user)
+    everybody = _members(user, group, members)
+    shown = _chats(user, group, chats)
+    wanted = wish(user, everybody[0], shown, ranges, is_automatic=is_automatic, is_checked=True)
+    if choices_for(user, group).group_calls == TOGETHER:
+        return _start_together(user, group, everybody, wanted, is_automatic=is_automatic)
+    return _start_each(user, group, everybody, wanted, is_automatic=is_automatic)
+
+
+def _members(user: User, group: Group, chosen: Sequence[Character] | None) -> list[Character]:
+    present = roster(user, group).characters
+    if not present:
+        raise ValueError(
+            _("Nobody in %(name)s has a card any more, so there is nobody to remember; nothing was read.")
+            % {"name": group.name}
+        )
+    found = present if chosen is None else [one for one in present if one in chosen]
+    if not found:
+        raise ValueError(_("None of these characters is in %(name)s; nothing was read.") % {"name": group.name})
+    return found
+
+
+def _chats(user: User, group: Group, chosen: Sequence[Chat] | None) -> list[Chat]:
+    rows = Chat.objects.for_user(user).filter(group=group, gone_at=None)
+    if chosen is not None:
+        rows = rows.filter(pk__in=[one.pk for one in chosen])
+    found = list(rows)
+    if chosen is not None and len(found) < len(set(chosen)):
+        raise ValueError(_("This chat is not one of %(name)s’s chats.") % {"name": group.name})
+    return found
+
+
+def _start_each(user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool) -> Job:
+    """Members whose own job is under way have the group's chats read by that one."""
+    parts: list[dict[str, object]] = []
+    found: list[Waiting] = []
+    for place, character in enumerate(members, start=1):
+        waiting = extraction.waiting_of(user, character, wanted)
+        found += waiting
+        part = extraction.part_of(character, wanted, waiting, is_automatic=is_automatic)
+        active = Job.objects.for_user(user).filter(key=part["key"], state__in=Job.ACTIVE).first()
+        if active is None or not extraction.widen(user, active, wanted, is_automatic=is_automatic):
+            label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(members)}
+            parts.append({**part, "label": label[:300]})
+    fields = {"subject": f"group:{group.pk}", "label": _label(group)}
+    parent, is_new = enqueue_batch(user, extraction.KIND, parts, key=f"{KEY}{group.pk}", **fields)
+    if not is_new:
+        _add(user, parent, parts)
+    extraction.tell_of_beginning(user, found)
+    return parent
+
+
+def _add(user: User, parent: Job, parts: Sequence[dict[str, object]]) -> None:
+    """Give a batch that is under way the members that had ended in it."""
+    for part in parts:
+        enqueue(user, extraction.KIND, parent=parent, **part)
+    batch.settle(parent.pk)
+    parent.refresh_from_db()
+
+
+def _label(group: Group) -> str:
+    return (_("Extract %(name)s") % {"name": group.name})[:300]
+
+
+def _start_together(
+    user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool
+) -> Job:
+    found = [one for character in members for one in extraction.waiting_of(user, character, wanted)]
+    most: dict[object, int] = {}
+    for one in found:
+        most[one.chat.pk] = max(most.get(one.chat.pk, 0), one.messages)
+    names = [str(one.pk) for one in members]
+    fields = {
+        "key": f"{KEY}{group.pk}",
+        "subject": f"group:{group.pk}",
+        "label": _label(group),
+        "params": {"group": str(group.pk), "members": names, "automatic": is_automatic, **wanted.params},
+        "total": sum(most.values()),
+    }
+    job, is_new = enqueue(user, KIND_TOGETHER, **fields)
+    if not is_new and not _widen_together(user, job, names, wanted, is_automatic=is_automatic):
+        job, _new = enqueue(user, KIND_TOGETHER, **fields)
+    extraction.tell_of_beginning(user, found)
+    return job
+
+
+def _widen_together(user: User, job: Job, names: list[str], wanted: Wanted, *, is_automatic: bool) -> bool:
+    """A batch under way reads for each member: its parts are widened when they are looked at."""
+    if job.is_batch:
+        return True
+    if not extraction.widen(user, job, wanted, is_automatic=is_automatic):
+        return False
+    members = list(dict.fromkeys([*job.params.get("members", []), *names]))
+    rows = Job.objects.for_user(user).filter(pk=job.pk, state__in=Job.ACTIVE)
+    return bool(rows.update(params={**job.params, "members": members}))

@@ -1,0 +1,58 @@
+"""What somebody asks to be read, checked: whose chats, which messages of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from memories import queries
+from memories.members import readers
+from memories.reading_limits import spans_of
+from memories.wanted import Wanted
+from providers.queries import default_connection
+from sync.models import Character, Chat
+
+Ranges = Mapping[str, Sequence[int | None]]  # {chat id: [first or None, last or None]}, message numbers
+
+
+def need_model(user: User) -> None:
+    """ValueError when no model is connected."""
+    if default_connection(user) is None:
+        raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was read."))
+
+
+def wish(
+    user: User,
+    character: Character,
+    chats: Sequence[Chat] | None,
+    ranges: Ranges | None,
+    *,
+    is_automatic: bool,
+    is_checked: bool = False,
+) -> Wanted:
+    """What a job keeps of it. ValueError with a finished sentence when the character does not remember a chat.
+
+    `is_checked`: the chats are known to be the character's.
+    """
+    if chats is None:
+        careful = [str(one.pk) for one in queries.chats_to_read(user, character)] if is_automatic else []
+        return Wanted(None, (), spans_of(user, ranges), frozenset(careful))
+    for chat in () if is_checked else chats:
+        _check(user, character, chat)
+    own = tuple(str(one.pk) for one in chats if not one.group_id)
+    of_groups = tuple(str(one.pk) for one in chats if one.group_id)
+    names = {*own, *of_groups}
+    spans = {chat: found for chat, found in spans_of(user, ranges).items() if chat in names}
+    return Wanted(own, of_groups, spans, frozenset(names if is_automatic else ()))
+
+
+def _check(user: User, character: Character, chat: Chat) -> None:
+    if chat.group_id is None and chat.character_id != character.pk:
+        raise ValueError(_("This chat is not one of %(name)s’s own chats.") % {"name": character.name})
+    if chat.group_id is not None and character not in readers(user, chat):
+        raise ValueError(
+            _("%(name)s neither sits nor speaks in the group of this chat; nothing was read.")
+            % {"name": character.name}
+        )

@@ -1,0 +1,206 @@
+"""What a reading will cost: THE estimate for everything that reads, before anybody presses the button.
+
+calls × (what goes with every call + an answer) + the messages themselves. For a group it is an upper bound: a member is
+not asked about stretches in which it was absent, and that is found out only by reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from uuid import UUID
+
+from django.db.models import Avg, Count
+from django.db.models.functions import Length
+
+from accounts.models import User
+from memories import extraction_plan, queries, scopes
+from memories.choices import TOGETHER
+from memories.extraction_plan import Plan
+from memories.extraction_wish import Ranges
+from memories.members import roster
+from memories.models import MemoryFile
+from memories.price import ANSWER_TOKENS
+from memories.prompts import system_text
+from memories.unread import SHOWN, USUAL_LETTERS, unread_in
+from memories.wanted import is_inside
+from providers.base import Usage
+from providers.ledger import cost_of
+from providers.queries import default_connection
+from sync.models import Character, Chat, Group, Message
+
+BATCH = 500
+SAID = 12  # letters of a message's number, name and blank line in a prompt
+USUAL_TOKENS = 1_600  # of a call besides its messages, while no model is connected
+
+
+@dataclass(frozen=True)
+class ChatCost:
+    """One chat's share. `messages` are those of the member who has most; calls and tokens are of all members."""
+
+    chat: UUID
+    messages: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    price: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The whole. `price` in dollars, None when the connection's prices are unknown; `is_most`: it may be less."""
+
+    messages: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    price: Decimal | None = None
+    per_chat: list[ChatCost] = field(default_factory=list)
+    is_most: bool = False
+
+
+def cost_of_reading(
+    user: User,
+    *,
+    character: Character | None = None,
+    group: Group | None = None,
+    chats: Sequence[Chat] | None = None,
+    ranges: Ranges | None = None,
+    again: bool = False,
+) -> Cost:
+    """The estimate for a character or a group, of all their chats or these. `ranges` as extraction.start_extraction;
+    `again`: also what was read already."""
+    if group is not None:
+        readers = roster(user, group).characters
+        rows = Chat.objects.for_user(user).filter(group=group, gone_at=None)
+        shown = list(rows if chats is None else rows.filter(pk__in=[one.pk for one in chats]))
+    elif character is not None:
+        readers = [character]
+        shown = queries.chats_to_read(user, character, None if chats is None else [one.pk for one in chats])
+    else:
+        raise TypeError("a character or a group")
+    if ranges:
+        shown = [one for one in shown if chats is not None or str(one.pk) in ranges]
+    return _Estimate(user, readers, shown, ranges or {}, again=again).cost()
+
+
+class _Estimate:
+    def __init__(
+        self, user: User, readers: Sequence[Character], chats: Sequence[Chat], ranges: Ranges, *, again: bool
+    ) -> None:
+        self.user = user
+        self.readers = readers
+        self.chats = chats
+        self.ranges = {str(chat): one for chat, one in ranges.items()}
+        self.again = again
+        self.connection = default_connection(user)
+        self.letters = _letters(user, [one.pk for one in chats])
+
+    def cost(self) -> Cost:
+        counts = {one.pk: self._counts(one) for one in self.readers}
+        parts = [self._chat(chat, [counts[one.pk].get(chat.pk, 0) for one in self.readers]) for chat in self.chats]
+        parts = [one for one in parts if one.messages]
+        sums = [sum(getattr(one, name) for one in parts) for name in ("messages", "calls", "tokens_in", "tokens_out")]
+        is_most = any(one.group_id for one in self.chats) and len(self.readers) > 1
+        return Cost(*sums, self._price(sums[2], sums[3]), parts, is_most)
+
+    def _counts(self, reader: Character) -> Mapping[UUID, int]:
+        plain = [one for one in self.chats if str(one.pk) not in self.ranges]
+        if self.again:
+            found = _all_of(self.user, [one.pk for one in plain])
+        else:
+            found = {pk: one.messages for pk, one in unread_in(self.user, plain, reader).items()}
+        for chat in self.chats:
+            if chat not in plain:
+                found[chat.pk] = self._in_range(chat, reader)
+        return found
+
+    def _in_range(self, chat: Chat, reader: Character) -> int:
+        first, last = self.ranges[str(chat.pk)]
+        ends = [(first or 0, chat.message_count if last is None else last)]
+        reading = queries.reading_of(self.user, chat, reader)
+        if not self.again:
+            return reading.waiting_in(ends)
+        pairs = zip(reading.indices, reading.speaks, strict=True)
+        return sum(speaks and is_inside(number, ends) for number, speaks in pairs)
+
+    def _chat(self, chat: Chat, counts: Sequence[int]) -> ChatCost:
+        """`counts`: unread messages of each reader."""
+        most = max(counts, default=0)
+        if not most:
+            return ChatCost(chat.pk)
+        plans = [self._plan(one, chat) for one in self.readers]
+        each = self.letters.get(chat.pk, USUAL_LETTERS) + SAID
+        ratio = self.connection.bytes_per_token if self.connection is not None else 3.35
+        if chat.group_id and len(counts) > 1 and (plans[0] and plans[0].choices.group_calls == TOGETHER):
+            calls = _calls(plans[0], most, each / ratio)
+            shared = _fixed(plans[0]) + sum(self._own(plan, chat) for plan in plans)
+            tokens = calls * shared + round(most * each / ratio)
+            answers = calls * ANSWER_TOKENS * sum(1 for one in counts if one)
+        else:
+            calls_of = [_calls(plan, count, each / ratio) for plan, count in zip(plans, counts, strict=True)]
+            calls = sum(calls_of)
+            overhead = sum(n * (_fixed(plan) + self._own(plan, chat)) for plan, n in zip(plans, calls_of, strict=True))
+            tokens = overhead + round(sum(counts) * each / ratio)
+            answers = calls * ANSWER_TOKENS
+        return ChatCost(chat.pk, most, calls, tokens, answers, self._price(tokens, answers))
+
+    def _plan(self, reader: Character, chat: Chat) -> Plan | None:
+        if self.connection is None:
+            return None
+        return extraction_plan.plan(self.user, reader, self.connection, chat=chat)
+
+    def _own(self, plan: Plan | None, chat: Chat) -> int:
+        """Tokens of a reader's card and known memories."""
+        if plan is None:
+            return 0
+        return min(plan.sizes.card, plan.size(plan.character.card_text)) + self._known(plan, chat)
+
+    def _known(self, plan: Plan, chat: Chat) -> int:
+        file = MemoryFile.objects.for_user(self.user).filter(character=plan.character).first()
+        if file is None:
+            return 0
+        file = scopes.file_of_reading(plan.character, chat)
+        texts = [text for _id, text in scopes.known_facts(file, plan.character, chat)]
+        return min(plan.sizes.memories, plan.size("\n".join(texts)))
+
+    def _price(self, tokens_in: int, tokens_out: int) -> Decimal | None:
+        if self.connection is None:
+            return None
+        return cost_of(self.connection, Usage(tokens_in, tokens_out))
+
+
+def _calls(plan: Plan | None, messages: int, each: float) -> int:
+    """How many calls read so many messages of `each` tokens."""
+    if plan is None:
+        return -(-messages // 20)
+    fits = max(1, int(plan.sizes.messages / max(each, 1.0)))
+    return -(-messages // min(plan.per_call, fits))
+
+
+def _fixed(plan: Plan | None) -> int:
+    """Tokens of the prompt's own words."""
+    return USUAL_TOKENS if plan is None else plan.size(plan.sizes.text.text) + plan.size(system_text())
+
+
+def _letters(user: User, chats: Sequence[UUID]) -> dict[UUID, float]:
+    """How long a message is on average, by chat."""
+    found: dict[UUID, float] = {}
+    for part in _parts(chats):
+        rows = Message.objects.for_user(user).filter(SHOWN, chat__in=part).order_by().values("chat")
+        found.update(rows.annotate(n=Avg(Length("text"))).values_list("chat", "n"))
+    return found
+
+
+def _all_of(user: User, chats: Sequence[UUID]) -> dict[UUID, int]:
+    """Messages that a model would be shown, by chat."""
+    found: dict[UUID, int] = {}
+    for part in _parts(chats):
+        rows = Message.objects.for_user(user).filter(SHOWN, chat__in=part).order_by().values("chat")
+        found.update(rows.annotate(n=Count("pk")).values_list("chat", "n"))
+    return found
+
+
+def _parts(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
