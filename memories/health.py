@@ -48,15 +48,21 @@ def reach(character: Character) -> Reach:
     file = files.select_related("owner", "attachment__tavern__owner", "attachment__registration").first()
     attachment = file.attachment if file else None
     conflict = _conflict(attachment)
-    steps = [
+    steps = steps_of(tavern, file, conflict)
+    line = _paste_line(file, attachment)
+    return Reach(all(step.ok for step in steps), steps, line, file, attachment, conflict)
+
+
+def steps_of(tavern: Tavern, file: MemoryFile | None, conflict: FileConflict | None) -> list[Step]:
+    """Each step to the prompt, from rows in hand: a file with its attachment, and the conflict that waits there."""
+    attachment = file.attachment if file else None
+    return [
         _enabled(tavern),
         _present(file, attachment, conflict),
         _registered(attachment),
         _not_disabled(attachment),
         _index(attachment),
     ]
-    line = _paste_line(file, attachment)
-    return Reach(all(step.ok for step in steps), steps, line, file, attachment, conflict)
 
 
 def _enabled(tavern: Tavern) -> Step:

@@ -17,11 +17,12 @@ from memories.blocks import clean_bullet, timestamp
 from memories.evidence import Evidence
 from memories.file_editor import NewMemory
 from memories.local_time import local_now
+from memories.members import Roster, roster
 from memories.memory_file import file_for
 from memories.models import MemoryBlock, Revision
 from memories.plain_text import plain_text
 from memories.transcript import Entry, Line
-from sync.models import Character, Chat, Message
+from sync.models import Character, Group, Message
 
 MOST_LINES = 200
 
@@ -89,27 +90,29 @@ def _evidence(words: str, message: Message | None) -> list[dict[str, Any]]:
     return Evidence([Line(entry, plain_text(m.text))]).links(words)
 
 
-def whom(user: User, message: Message | None = None, wanted: Character | None = None) -> Whom:
-    """Who can remember it. In a group the speaker is chosen; a narrator, or the person, chooses nobody."""
-    near = members_of(message.chat) if message is not None else []
+def whom(
+    user: User, message: Message | None = None, wanted: Character | None = None, group: Group | None = None
+) -> Whom:
+    """Who can remember it. In a group the speaker is chosen; a narrator, or the person, chooses nobody, and neither
+    does a group alone."""
+    group = message.chat.group if message is not None else group
+    who = roster(user, group) if group is not None else None
+    near = who.characters if who is not None else []
+    if message is not None and message.chat.character is not None:
+        near = [message.chat.character]
     everybody = Character.objects.for_user(user).filter(gone_at=None).select_related("tavern").order_by("name", "pk")
     others = [one for one in everybody if one.pk not in {known.pk for known in near}]
+    return Whom(near, others, _chosen(message, wanted, who, near))
+
+
+def _chosen(
+    message: Message | None, wanted: Character | None, who: Roster | None, near: list[Character]
+) -> set[uuid.UUID]:
     if wanted is not None:
-        return Whom(near, others, {wanted.pk})
+        return {wanted.pk}
     if message is None:
-        return Whom(near, others, set())
-    if message.chat.group_id is None:
-        return Whom(near, others, {one.pk for one in near})
-    is_speech = message.role == Message.Role.CHARACTER
-    named = [one for one in near if one.name == message.name]
-    return Whom(near, others, {named[0].pk} if is_speech and len(named) == 1 else set())
-
-
-def members_of(chat: Chat) -> list[Character]:
-    """The characters of a chat: its own, or the members of its group in their order."""
-    if chat.character is not None:
-        return [chat.character]
-    if chat.group is None:
-        return []
-    seats = chat.group.members.filter(character__isnull=False, character__gone_at=None).order_by("position")
-    return [seat.character for seat in seats.select_related("character__tavern") if seat.character is not None]
+        return set()
+    if who is None:
+        return {one.pk for one in near}
+    speaker = who.who_spoke(message)
+    return {speaker.pk} if speaker is not None else set()

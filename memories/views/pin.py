@@ -20,7 +20,7 @@ from memories.models import Revision
 from memories.pinning import Whom
 from memories.plain_text import bullets_of, plain_text
 from memories.views.saying import back, explained, say
-from sync.models import Character, Chat, Message
+from sync.models import Character, Chat, Group, Message
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -37,10 +37,12 @@ def from_message(request: PersonRequest, chat_id: UUID, index: int) -> HttpRespo
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def from_nothing(request: PersonRequest) -> HttpResponse:
-    """Keep something that stands in no message."""
+    """Keep something that stands in no message; with a group, one of its members is to be chosen."""
     wanted = request.GET.get("character", "")
     character = owned(Character, request, pk=wanted) if is_uuid(wanted) else None
-    chosen = pinning.whom(request.user, wanted=character)
+    asked = request.GET.get("group", "")
+    group = owned(Group, request, pk=asked) if is_uuid(asked) else None
+    chosen = pinning.whom(request.user, wanted=character, group=group)
     if request.method == "POST":
         return _pin(request, chosen, None)
     return _form(request, chosen, None, "", chosen.chosen)

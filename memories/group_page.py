@@ -1,0 +1,348 @@
+"""What the pages of one group show: its members with what each remembers, how far each has read, and what runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, F, Q
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.wording import number
+from jobs.models import Job
+from memories.automatic_state import AutoState, state_of
+from memories.choices import Choices
+from memories.chosen import choices_for
+from memories.file_names import auto_file_name
+from memories.member_rules import LEFT_OUT, PERSONA, Entry, speaker_key
+from memories.members import Member, Roster, Unknown, roster
+from memories.memory_filters import Filters
+from memories.memory_list import Card, cards
+from memories.models import MemoryBlock, MemoryFile, Watermark
+from memories.page_queries import Word, health_word
+from memories.reset_cost import Cost, cost_of_reading
+from memories.unread import Unread, unread_by_member
+from providers.models import Connection
+from providers.queries import default_connection
+from sync.models import Character, Chat, Group, Message
+
+STRETCH = 20  # messages, in which a member spoke or not
+CARDS_EACH = 4
+MOST_COSTS = 1_000
+ASKED = 4  # unknown names about which the page itself asks
+
+_costs: dict[UUID, tuple[Any, Cost]] = {}  # group: what was unread, and what reading that costs
+
+
+@dataclass
+class Row:
+    """A member as the table shows it. `present` is the share of stretches in percent in which it spoke."""
+
+    member: Member
+    file: MemoryFile | None = None
+    present: int = 0
+    memories: int = 0  # from this group's chats
+    all_memories: int = 0
+    unread: Unread = field(default_factory=Unread)
+    mark: Watermark | None = None  # of the chat that was used last
+    job: Job | None = None  # the newest reading of this group's chats for this member
+
+    @property
+    def character(self) -> Character:
+        return self.member.character
+
+    @property
+    def file_name(self) -> str:
+        return self.file.name if self.file else auto_file_name(self.character.name)
+
+    @property
+    def failed(self) -> Job | None:
+        """The last reading, when it failed and there is still something to read."""
+        return self.job if self.job and self.job.state == Job.State.FAILED and self.unread.messages else None
+
+    @property
+    def part(self) -> str:
+        """“Alice (2 of 6)” while it is read as a part of the group."""
+        return self.job.label if self.job and self.job.parent_id else ""
+
+    @property
+    def is_reading(self) -> bool:
+        return bool(self.job and self.job.is_active)
+
+    @property
+    def state(self) -> Word:
+        if self.job and self.is_reading:
+            return Word("live", _("reading") if self.job.state == Job.State.RUNNING else _("waits for its turn"))
+        if self.failed:
+            at = self.mark.index + 1 if self.mark else 0
+            return Word("bad", _("failed at #%(n)s") % {"n": number(at)})
+        if self.unread.messages:
+            return Word("warn", _("%(n)s unread") % {"n": number(self.unread.messages)})
+        return Word("ok", _("up to date"))
+
+    @property
+    def health(self) -> Word:
+        return health_word(self.file, self.character.tavern)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """An unknown speaker with the card that is meant most likely, if a card's name holds the speaker's."""
+
+    unknown: Unknown
+    likely: UUID | None
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a person said about one seat or speaker, with the card when it is one that is there."""
+
+    entry: Entry
+    card: Character | None
+
+
+class GroupFrame:
+    """Facts of a group's pages, each read when a page shows it."""
+
+    def __init__(self, user: User, group: Group) -> None:
+        self.user = user
+        self.group = group
+
+    @cached_property
+    def roster(self) -> Roster:
+        return roster(self.user, self.group)
+
+    @cached_property
+    def chats(self) -> list[Chat]:
+        """The chats that are still there, the one used last first."""
+        rows = Chat.objects.for_user(self.user).filter(group=self.group, gone_at=None)
+        return list(rows.select_related("tavern").order_by(F("last_at").desc(nulls_last=True), "name"))
+
+    @property
+    def newest(self) -> Chat | None:
+        """The chat that was used last."""
+        return self.chats[0] if self.chats else None
+
+    @property
+    def messages(self) -> int:
+        return sum(chat.message_count for chat in self.chats)
+
+    @cached_property
+    def choices(self) -> Choices:
+        return choices_for(self.user, self.group)
+
+    @cached_property
+    def connection(self) -> Connection | None:
+        return default_connection(self.user)
+
+    @cached_property
+    def _counts(self) -> dict[UUID, tuple[int, int]]:
+        """(memories from this group's chats, all memories) by member."""
+        rows = MemoryBlock.objects.for_user(self.user).filter(file__character__in=self.roster.characters).order_by()
+        bullets = Q(memories__is_topic=False)
+        counted = rows.values_list("file__character").annotate(
+            here=Count("memories", filter=bullets & Q(chat__group=self.group)), n=Count("memories", filter=bullets)
+        )
+        return {pk: (here, n) for pk, here, n in counted}
+
+    @property
+    def memories(self) -> int:
+        """What all members remember from this group's chats."""
+        return sum(here for here, _all in self._counts.values())
+
+    @cached_property
+    def unread_by_member(self) -> dict[UUID, Unread]:
+        return unread_by_member(self.user, self.group)
+
+    @property
+    def unread(self) -> int:
+        """Messages that the member with most unread ones has not read."""
+        return max((one.messages for one in self.unread_by_member.values()), default=0)
+
+    @cached_property
+    def cost(self) -> Cost | None:
+        """What reading everything unread would take, for all members together; worked out once for what is unread."""
+        if not self.unread:
+            return None
+        one = self.connection
+        facts = ({pk: part.messages for pk, part in self.unread_by_member.items()}, self.choices, one and one.pk)
+        known = _costs.get(self.group.pk)
+        if known is None or known[0] != facts:
+            if len(_costs) >= MOST_COSTS:
+                _costs.clear()
+            known = _costs[self.group.pk] = (facts, cost_of_reading(self.user, group=self.group))
+        return known[1]
+
+    @cached_property
+    def files(self) -> dict[UUID, MemoryFile]:
+        """Each member's own memory file."""
+        rows = MemoryFile.objects.for_user(self.user).filter(character__in=self.roster.characters, chat=None)
+        return {file.character_id: file for file in rows.select_related("attachment")}
+
+    @cached_property
+    def job(self) -> Job | None:
+        """The newest reading of the whole group."""
+        jobs = Job.objects.for_user(self.user).filter(subject=f"group:{self.group.pk}")
+        return jobs.order_by("-created_at").first()
+
+    @property
+    def running(self) -> Job | None:
+        return self.job if self.job and self.job.is_active else None
+
+    @property
+    def now(self) -> str:
+        """What is being read: “Alice (2 of 6)”, or what a reading for all together is doing."""
+        if self.running is None or not self.running.is_batch:
+            return self.running.doing if self.running else ""
+        at_work = [one.label for one in self.parts if one.state == Job.State.RUNNING]
+        return ", ".join(at_work or [one.label for one in self.parts if one.is_active][:1])
+
+    @cached_property
+    def auto(self) -> AutoState:
+        """Why the group is, or is not, read by itself right now."""
+        return state_of(self.user, self.group)
+
+    @property
+    def pace(self) -> int:
+        """Seconds until the page asks again."""
+        return 2 if self.running or any(row.is_reading for row in self.rows) else 15
+
+    @cached_property
+    def parts(self) -> list[Job]:
+        """The members' parts of the newest reading, in their order."""
+        return list(self.job.children.order_by("created_at", "pk")) if self.job and self.job.is_batch else []
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        present, marks, jobs = presence(self.user, self.group, self.roster), self._marks, self._jobs
+        return [self._row(one, present, marks, jobs) for one in self.roster.members]
+
+    def _row(
+        self, member: Member, present: dict[UUID, int], marks: dict[UUID, Watermark], jobs: dict[UUID, Job]
+    ) -> Row:
+        pk = member.character.pk
+        here, everywhere = self._counts.get(pk, (0, 0))
+        return Row(
+            member,
+            file=self.files.get(pk),
+            present=present.get(pk, 0),
+            memories=here,
+            all_memories=everywhere,
+            unread=self.unread_by_member.get(pk, Unread()),
+            mark=marks.get(pk),
+            job=jobs.get(pk) or (self.running if self.running and not self.running.is_batch else None),
+        )
+
+    @property
+    def failed(self) -> list[Row]:
+        return [row for row in self.rows if row.failed]
+
+    @cached_property
+    def _marks(self) -> dict[UUID, Watermark]:
+        rows = Watermark.objects.for_user(self.user).filter(chat__in=self.chats[:1])
+        return {row.character_id: row for row in rows}
+
+    @cached_property
+    def _jobs(self) -> dict[UUID, Job]:
+        """The newest reading of this group's chats by member."""
+        subjects = {f"character:{one.pk}": one.pk for one in self.roster.characters}
+        here = {str(chat.pk) for chat in self.chats}
+        alone = Job.objects.for_user(self.user).filter(kind="extract", subject__in=subjects, parent=None)
+        newest = alone.order_by("-created_at")[: 5 * len(subjects)]
+        of_group = (job for job in newest if here & set(map(str, job.params.get("chats") or ())))
+        found: dict[UUID, Job] = {}
+        for job in sorted((*self.parts, *of_group), key=lambda one: one.created_at, reverse=True):
+            if job.subject in subjects:
+                found.setdefault(subjects[job.subject], job)
+        return found
+
+    @property
+    def aside(self) -> list[Correction]:
+        """Seats and speakers that a person said something about, in the order of the group."""
+        by_avatar = {one.avatar: one for one in self.cards}
+        said = (one for one in self.roster.entries if one.key in self.roster.choices)
+        return [Correction(one, by_avatar.get(one.stands_for)) for one in said]
+
+    @property
+    def left_out(self) -> list[Entry]:
+        """Who sits or speaks and is not asked because a person said so."""
+        return [one for one in self.roster.entries if one.kind in (PERSONA, LEFT_OUT)]
+
+    @cached_property
+    def suggestions(self) -> list[Suggestion]:
+        return [Suggestion(one, _likely(one, self.cards)) for one in self.roster.unknown]
+
+    @property
+    def more_unknown(self) -> int:
+        """Unknown names besides those that the page asks about one by one."""
+        return len(self.roster.unknown) - ASKED
+
+    @cached_property
+    def cards(self) -> list[Character]:
+        """All cards of this SillyTavern, by name, without their texts."""
+        rows = Character.objects.for_user(self.user).filter(tavern=self.group.tavern_id, gone_at=None)
+        return list(rows.only("avatar", "name", "portrait_hash", "tavern").order_by("name", "avatar"))
+
+    @property
+    def worst(self) -> Word:
+        """The health of the member whose file is worst off."""
+        return worst_of(row.health for row in self.rows)
+
+
+def worst_of(words: Iterable[Word]) -> Word:
+    """The word that asks most for a look; one for "nothing yet" without any."""
+    order = ("bad", "warn", "live", "ok", "off")
+    return min(words, key=lambda word: order.index(word.kind), default=Word("off", _("nothing yet")))
+
+
+def _likely(unknown: Unknown, all_cards: list[Character]) -> UUID | None:
+    name = unknown.name.strip().casefold()
+    equal = [one for one in all_cards if one.name.strip().casefold() == name]
+    holding = equal or [one for one in all_cards if name and name in one.name.casefold()]
+    return holding[0].pk if len(holding) == 1 else None
+
+
+def presence(user: User, group: Group, who: Roster) -> dict[UUID, int]:
+    """By member, in how many percent of the stretches of 20 messages it spoke."""
+    rows = Message.objects.for_user(user).filter(chat__group=group, chat__gone_at=None).order_by()
+    stretches: dict[UUID, set[tuple[UUID, int]]] = defaultdict(set)
+    keys = {key: one.character.pk for one in who.members for key in one.speakers}
+    spoken = rows.filter(role=Message.Role.CHARACTER).annotate(stretch=F("index") / STRETCH)
+    for chat, name, avatar, stretch in spoken.values_list("chat", "name", "sender_avatar", "stretch").distinct():
+        if (pk := keys.get(speaker_key(name, avatar))) is not None:
+            stretches[pk].add((chat, stretch))
+    chats = Chat.objects.for_user(user).filter(group=group, gone_at=None).values_list("message_count", flat=True)
+    total = sum(-(-count // STRETCH) for count in chats)
+    return {pk: min(100, round(100 * len(found) / total)) for pk, found in stretches.items() if total}
+
+
+@dataclass
+class Section:
+    """One member's newest cards from this group's chats."""
+
+    row: Row
+    cards: list[Card]
+
+
+def sections(frame: GroupFrame) -> list[Section]:
+    """One for each member, in three queries."""
+    rows = MemoryBlock.objects.for_user(frame.user).filter(file__character__in=frame.roster.characters)
+    newest = rows.filter(chat__group=frame.group).order_by("-order", "-created_at", "-pk")
+    by_member: dict[UUID, list[Any]] = defaultdict(list)
+    for pk, character in newest.values_list("pk", "file__character"):
+        if len(by_member[character]) < CARDS_EACH:
+            by_member[character].append(pk)
+    shown = cards(frame.user, [pk for found in by_member.values() for pk in found], Filters())
+    by_block = {card.block.pk: card for card in shown}
+    return [Section(row, [by_block[pk] for pk in by_member[row.character.pk] if pk in by_block]) for row in frame.rows]
+
+
+def memories_by_chat(user: User, group: Group) -> dict[UUID, int]:
+    """Memories of all members by the chat they came from."""
+    rows = MemoryBlock.objects.for_user(user).filter(chat__group=group).order_by().values_list("chat")
+    return dict(rows.annotate(n=Count("memories", filter=Q(memories__is_topic=False))))

@@ -1,0 +1,55 @@
+"""Rows of the tabs Chats and Health of a group."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from uuid import UUID
+
+from memories.group_page import GroupFrame, Row
+from memories.health import Step, steps_of
+from memories.models import MemoryFile
+from memories.unread import unread_in
+from sync.models import Character, FileConflict
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A member that has not read all of a chat."""
+
+    character: Character
+    messages: int
+
+
+def behind(frame: GroupFrame) -> dict[UUID, list[Behind]]:
+    """By chat, the members with something unread there, who has most to read first."""
+    found: dict[UUID, list[Behind]] = defaultdict(list)
+    for member in frame.roster.characters:
+        for chat, unread in unread_in(frame.user, frame.chats, member).items():
+            if unread.messages:
+                found[chat].append(Behind(member, unread.messages))
+    return {chat: sorted(late, key=lambda one: -one.messages) for chat, late in found.items()}
+
+
+@dataclass(frozen=True)
+class Reaching:
+    """A member with what is missing until its memories reach the prompt, in the order in which to mend it."""
+
+    row: Row
+    missing: list[Step]
+
+
+def health_rows(frame: GroupFrame) -> list[Reaching]:
+    """Each member's file on its way to the prompt; the queries do not grow with the members."""
+    rows = MemoryFile.objects.for_user(frame.user).filter(character__in=frame.roster.characters, chat=None)
+    files = {file.character_id: file for file in rows.select_related("attachment__tavern__owner")}
+    attachments = [file.attachment_id for file in files.values() if file.attachment_id]
+    waiting = FileConflict.objects.for_user(frame.user).filter(attachment__in=attachments, decided_at=None)
+    conflicts = {one.attachment_id: one for one in waiting}
+    found = []
+    for row in frame.rows:
+        file = files.get(row.character.pk)
+        conflict = conflicts.get(file.attachment_id) if file and file.attachment_id else None
+        steps = steps_of(row.character.tavern, file, conflict)
+        found.append(Reaching(row, [step for step in steps if not step.ok]))
+    return found
