@@ -12,9 +12,9 @@ All modules stand in one folder, so that each is found under its own name. `name
   · `group_chat` `presence` `member*` who is there · `together` one call for all · `wanted` `reading_limits` which part
   · `watermark` how far · `unread` how much is left · `reset_cost` what it will cost
   · `automatic*` reads by itself · `choices` `chosen` `choosing` what a person chose for it
-  · `scope*` which file it goes into · `activity` its log · `events`
+  · `scope*` `sharing` which file it goes into · `activity` its log · `events`
 * the memory file: `memory_file` the one way to change it · `file_editor` `file_state` `outlines` `revisions` `wordings`
-  · `takeover` `outside_text` edits made outside · `write_back` into the Data Bank · `layouts` `layout_form` its form
+  · `takeover` `outside_text` edits made outside · `write_back` `mirrored` into Data Banks · `layout*` its form
 * changed by hand: `editing` `locking` `pinning` `copying` one thing at once · `find_replace` `replacing`
   · `drafts` `draft_*` `merge_page` an edit of many steps · `trash*`
 * changed by a model and reviewed: `proposals` · `consolidation*` · `conversion*`
@@ -23,6 +23,6 @@ All modules stand in one folder, so that each is found under its own name. `name
 * prompts of one's own: `own_prompts` `prompt_*` · `try_*`
 * shown: `queries` `page_queries` · `dashboard` `first_day` `first_steps` `wizard` `last_backup` `prompts_seen` home
   · `character_*` `chat_page` `memory_list` `memory_filters` `evidence_page` `history_page` `timeline*` `search_*`
-  · `health` · `forms` `extraction_forms` `local_time`
+  · `health` · `spending_subjects` · `forms` `extraction_forms` `local_time`
 * wired: `apps` `urls` `routes/` `views/` `models/` `management/` `templatetags/`
 """

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.ownership import unscoped
-from memories import memory_file
+from memories import memory_file, mirrored
 from memories.blocks import parse, serialize_block
 from memories.file_names import find_existing
 from memories.file_state import format_of
@@ -34,10 +34,8 @@ def hear(news: DatabankText) -> None:
     with unscoped("a Data Bank file changed outside"):
         rows = Attachment.objects.select_related("tavern__owner", "character__tavern")
         attachment = rows.filter(pk=news.attachment_id, gone_at__isnull=True).first()
-        if attachment is None or attachment.character is None:
-            return
-        file = _file_of(attachment, attachment.character)
-        if file is not None:
+        file = None if attachment is None else _file_of(attachment)
+        if file is not None and attachment is not None:
             take(
                 file,
                 attachment,
@@ -100,12 +98,13 @@ def take(
     Nothing happens when our own writing was met half-way: `known_hash` is not what is known now, or the text is a
     version of ours that was put into the file but not noted as written, because the worker died or is still at it.
     """
+    copy = mirrored.copy_at(file, attachment)
     with transaction.atomic():
-        is_unchanged = _is_unchanged(file)
+        is_unchanged = _is_unchanged(file, copy)
         attachment.refresh_from_db(fields=["written_hash"])
         if digest == attachment.written_hash or known_hash not in (None, attachment.written_hash):
             return True
-        if not is_unchanged and _is_our_own(file, digest):
+        if not is_unchanged and _is_our_own(file, copy, digest):
             outbox.accept(attachment, digest)
             return True
         if compare_only or not is_unchanged:
@@ -113,17 +112,15 @@ def take(
             return False
         is_first = not file.revisions.exists()
         reason = _("Found in SillyTavern") if is_first else _("Changed in SillyTavern")
+        before = file.written_version
         memory_file.import_text(file, text, reason=reason)
-        _accept(file, attachment, digest, is_written=True)
+        _accept(file, copy, attachment, digest, before=before, is_written=True)
     return True
 
 
 def open_conflict(file: MemoryFile) -> FileConflict | None:
-    """The question that waits for an answer, if any."""
-    if file.attachment_id is None:
-        return None
-    rows = FileConflict.objects.for_user(file.owner).filter(attachment=file.attachment_id, decided_at__isnull=True)
-    return rows.first()
+    """The question about this file, or about one of its copies, that waits for an answer, if any."""
+    return next(filter(None, map(mirrored.open_conflict, mirrored.copies_of(file))), None)
 
 
 def decide(user: User, conflict: FileConflict, decision: str, choices: Mapping[str, str] | None = None) -> None:
@@ -134,12 +131,16 @@ def decide(user: User, conflict: FileConflict, decision: str, choices: Mapping[s
     """
     if decision not in (OURS, THEIRS, BOTH, BLOCKS):
         raise ValueError(_("Choose which text to keep."))
-    file: MemoryFile = conflict.attachment.memory_file
+    file = mirrored.file_at(user, conflict.attachment)
+    if file is None:
+        raise ValueError(_("No memory file is written there any more. Nothing was changed."))
+    copy = mirrored.copy_at(file, conflict.attachment)
     with transaction.atomic():
-        _is_unchanged(file)  # holds the row: what is ours stays the newest revision until it is decided
+        _is_unchanged(file, copy)  # holds the row: what is ours stays the newest revision until it is decided
         open_rows = FileConflict.objects.for_user(file.owner).filter(pk=conflict.pk, decided_at__isnull=True)
         if not open_rows.update(decision=decision, decided_at=timezone.now()):
             return
+        before = file.written_version
         ours, our_text = file.revisions.first(), memory_file.render(file)
         wanted = _wanted(conflict, file, our_text, decision, choices or {})
         memory_file.import_text(file, conflict.theirs, reason=_("Changed in SillyTavern"), author=user)
@@ -149,7 +150,8 @@ def decide(user: User, conflict: FileConflict, decision: str, choices: Mapping[s
             reason = _("Both kept") if decision == BOTH else _("Put together by block")
             memory_file.import_text(file, wanted, reason=reason, author=user)
         conflict.refresh_from_db(fields=["decision", "decided_at"])
-        _accept(file, conflict.attachment, conflict.theirs_hash, is_written=decision == THEIRS)
+        is_written = decision == THEIRS
+        _accept(file, copy, conflict.attachment, conflict.theirs_hash, before=before, is_written=is_written)
 
 
 def _wanted(
@@ -165,7 +167,8 @@ def _wanted(
 
 def blocks_of(conflict: FileConflict, file: MemoryFile) -> list[Trio]:
     """All blocks of both texts beside what was written last."""
-    last = file.revisions.filter(number=file.written_version).select_related("text", "state").first()
+    written = mirrored.copy_at(file, conflict.attachment).written_version
+    last = file.revisions.filter(number=written).select_related("text", "state").first()
     base = revision_text(last) if last is not None else ""
     ours = memory_file.render(file) if conflict.decided_at is None else conflict.ours
     return trios(base, ours, conflict.theirs, format_of(file))
@@ -178,27 +181,29 @@ def appended(theirs: str, ours: str) -> str:
     return "\n\n".join(part for part in (theirs.rstrip(), *map(serialize_block, missing)) if part)
 
 
-def _file_of(attachment: Attachment, character: Character) -> MemoryFile | None:
+def _file_of(attachment: Attachment) -> MemoryFile | None:
     """The file that is written to this attachment; one found in the Data Bank is adopted when it is the right one."""
-    known = MemoryFile.objects.for_user(attachment.tavern.owner).filter(attachment=attachment).first()
-    if known is not None:
+    known = mirrored.file_at(attachment.tavern.owner, attachment)
+    if known is not None or attachment.character is None or attachment.scope != Attachment.Scope.CHARACTER:
         return known
-    file = adopt(character)
+    file = adopt(attachment.character)
     return file if file.attachment_id == attachment.pk else None
 
 
-def _is_unchanged(file: MemoryFile) -> bool:
+def _is_unchanged(file: MemoryFile, copy: mirrored.Copy) -> bool:
     """Nothing of ours would be lost: written as it stands, or nothing made yet. Holds the row until the commit."""
     rows = MemoryFile.objects.for_user(file.owner).filter(pk=file.pk)
     rows.update(updated_at=timezone.now())
     file.refresh_from_db(fields=["version", "written_version"])
-    return file.version == file.written_version or not file.revisions.exists()
+    if copy is not file:
+        copy.refresh_from_db(fields=["written_version"])
+    return file.version == copy.written_version or not file.revisions.exists()
 
 
-def _is_our_own(file: MemoryFile, digest: str) -> bool:
+def _is_our_own(file: MemoryFile, copy: mirrored.Copy, digest: str) -> bool:
     if outbox.hash_of(memory_file.render(file)) == digest:
         return True
-    unwritten = file.revisions.filter(number__gt=file.written_version).select_related("text", "state")
+    unwritten = file.revisions.filter(number__gt=copy.written_version).select_related("text", "state")
     return any(outbox.hash_of(memory_file.revision_text(one)) == digest for one in unwritten.iterator())
 
 
@@ -208,12 +213,17 @@ def _ask(attachment: Attachment, ours: str, theirs: str, digest: str) -> None:
     rows.update_or_create(attachment=attachment, decided_at=None, defaults=values)
 
 
-def _accept(file: MemoryFile, attachment: Attachment, digest: str, *, is_written: bool) -> None:
-    """The text outside is known now; what it does not hold yet is written, and the index renewed."""
+def _accept(
+    file: MemoryFile, copy: mirrored.Copy, attachment: Attachment, digest: str, *, before: int, is_written: bool
+) -> None:
+    """The text outside is known now; what it does not hold yet is written, and the index renewed.
+
+    When it was the text of a share, the file's own copy still holds version `before`.
+    """
     from memories import write_back  # write_back asks this module about conflicts
 
     outbox.accept(attachment, digest)
-    written = file.version if is_written else -1
-    MemoryFile.objects.for_user(file.owner).filter(pk=file.pk).update(written_version=written)
-    file.written_version = written
+    if copy is not file:
+        mirrored.note_written(file, before, forward=False)
+    mirrored.note_written(copy, file.version if is_written else -1, forward=False)
     write_back.schedule(file)

@@ -21,9 +21,10 @@ from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
-from memories import memory_file, outside_text
+from memories import memory_file, mirrored, outside_text
 from memories.file_state import FILE_FIELDS
-from memories.models import MemoryFile
+from memories.mirrored import Copy
+from memories.models import MemoryFile, MemoryShare
 from sync import databank, outbox, registration, vectors
 from sync.events import PassFinished
 from sync.models import Attachment, Character, Tavern
@@ -49,8 +50,9 @@ def schedule(file: MemoryFile) -> Job:
 
 def rebuild(file: MemoryFile) -> Job:
     """Have the vector index built anew, even if it looks current (the Rebuild button)."""
-    if file.attachment is not None:
-        vectors.forget(file.attachment)
+    for copy in mirrored.copies_of(file):
+        if copy.attachment is not None:
+            vectors.forget(copy.attachment)
     return schedule(file)
 
 
@@ -66,26 +68,40 @@ def key_of(file_id: UUID) -> str:
 
 
 def run(job: JobRun) -> Outcome:
-    """One file: write what is new, ask for its registration, renew its index."""
-    rows = MemoryFile.objects.select_related("owner", "character__tavern__owner", "attachment__tavern__owner")
+    """One file, in every Data Bank it lies in: write what is new, ask for its registration, renew its index."""
+    rows = MemoryFile.objects.select_related("owner", "chat", "character__tavern__owner", "attachment__tavern__owner")
     file = rows.filter(pk=job.params["file"]).first()
     if file is None or not _may_write(file.character.tavern):
         return done()
+    copies = mirrored.copies_of(file)
+    results = [_bring_up_to_date(job, file, one) for one in copies if not _is_set_aside(file, one)]
+    if any(one.get("conflict") for one in results):
+        return done({"conflict": True})
+    file.refresh_from_db(fields=["version"])
+    if any(one.written_version != file.version for one in copies if not _is_set_aside(file, one)):
+        return MORE
+    return done({name: all(one[name] for one in results) for name in ("registered", "index")} if results else None)
+
+
+def _is_set_aside(file: MemoryFile, copy: Copy) -> bool:
+    return copy is file and mirrored.is_set_aside(file)
+
+
+def _bring_up_to_date(job: JobRun, file: MemoryFile, copy: Copy) -> dict[str, bool]:
     job.check()
-    attachment = _attachment(file)
-    size = _write(file, attachment)
+    attachment = _attachment(file, copy)
+    size = _write(file, copy, attachment)
     if size is None:
         job.log(_("The file was changed in SillyTavern too; both texts are kept until you decide."), "warn")
-        return done({"conflict": True})
-    is_asked = registration.ask(attachment, name=file.name, size=size)
+        return {"conflict": True}
+    name = file.name if copy is file else attachment.name
+    is_asked = registration.ask(attachment, name=name, size=size)
     job.check()
     is_current = vectors.rebuild_index(attachment)
     if not is_current:
         job.log(attachment.index_note, "warn")
-    file.refresh_from_db(fields=["version", "written_version"])
-    if file.version != file.written_version:
-        return MORE
-    return done({"registered": not is_asked, "index": is_current})
+    copy.refresh_from_db(fields=["written_version"])
+    return {"registered": not is_asked, "index": is_current}
 
 
 def sweep(news: PassFinished) -> None:
@@ -100,6 +116,7 @@ def sweep(news: PassFinished) -> None:
             return
         for attachment in databank.take_over_pasted(tavern):
             MemoryFile.objects.filter(attachment=attachment).update(written_version=-1)
+            MemoryShare.objects.filter(attachment=attachment).update(written_version=-1)
         registration.settle(tavern)
         for file in _behind(tavern):
             schedule(file)
@@ -111,31 +128,45 @@ def _may_write(tavern: Tavern) -> bool:
     return is_there and not tavern.compare_only and tavern.unlinked_at is None
 
 
-def _attachment(file: MemoryFile) -> Attachment:
-    """Where the file is written: tied already, found in the Data Bank, or new."""
-    if file.attachment is not None:
-        return file.attachment
-    found = None if file.chat_id else outside_text.existing(file)
-    attachment = found or databank.find_or_create_attachment(file.character, file.name)
-    outside_text.tie(file, attachment)
+def _attachment(file: MemoryFile, copy: Copy) -> Attachment:
+    """Where the copy is written: tied already, found in the Data Bank, or new."""
+    if isinstance(copy, MemoryShare):
+        return _attachment_of_share(copy)
+    if file.chat is not None:
+        attachment = databank.of_chat(file.attachment, file.chat, file.character, file.name)
+    else:
+        found = file.attachment or outside_text.existing(file)
+        attachment = found or databank.find_or_create_attachment(file.character, file.name)
+    if attachment.pk != file.attachment_id:
+        outside_text.tie(file, attachment)
     return attachment
 
 
-def _write(file: MemoryFile, attachment: Attachment) -> int | None:
+def _attachment_of_share(share: MemoryShare) -> Attachment:
+    """The character's own Data Bank file, which goes back to its own memories when the share ends."""
+    if share.attachment is None:
+        own = memory_file.file_for(share.character)
+        share.attachment = _attachment(own, own)
+        share.save(update_fields=["attachment"])
+    return share.attachment
+
+
+def _write(file: MemoryFile, copy: Copy, attachment: Attachment) -> int | None:
     """Write the newest text; its bytes, or None when it met somebody else's edit and the person has to decide."""
-    if outside_text.open_conflict(file) is not None:
+    if mirrored.open_conflict(copy) is not None:
         return None
     try:
         for _attempt in range(3):
             with transaction.atomic():
                 file.refresh_from_db(fields=["version", "written_version", *FILE_FIELDS])
+                copy.refresh_from_db(fields=["written_version"])
                 version, text = file.version, memory_file.render(file)
             size = len(text.encode("utf-8", "replace"))
-            if version == file.written_version and attachment.file_present:
+            if version == copy.written_version and attachment.file_present:
                 return size
             outcome = outbox.write_file(attachment, text)
             if isinstance(outcome, outbox.Written):
-                _note_written(file, version)
+                mirrored.note_written(copy, version)
                 return size
             if not outside_text.take(file, attachment, outcome.theirs, outcome.digest):
                 return None
@@ -144,37 +175,43 @@ def _write(file: MemoryFile, attachment: Attachment) -> int | None:
     return None
 
 
-def _note_written(file: MemoryFile, version: int) -> None:
-    """Only ever forward: an older text was not written over a newer one."""
-    rows = MemoryFile.objects.filter(pk=file.pk, written_version__lt=version)
-    rows.update(written_version=version)
-    file.written_version = version
-
-
 def _behind(tavern: Tavern) -> list[MemoryFile]:
-    """Files with a text that was not written, or an index that could be current and is not."""
+    """Files with a text that was not written, or an index that could be current and is not, in any of its copies."""
     rows = MemoryFile.objects.filter(character__tavern=tavern, character__gone_at__isnull=True)
     rows = rows.filter(Q(attachment__isnull=False) | Q(version__gt=0)).select_related(
         "owner", "attachment__tavern", "attachment__registration"
+    )
+    shares = MemoryShare.objects.filter(character__tavern=tavern, character__gone_at__isnull=True).select_related(
+        "file__owner", "attachment__tavern", "attachment__registration"
     )
     recent = Job.objects.filter(kind=KIND, owner=tavern.owner, finished_at__gt=timezone.now() - RETRY_AFTER)
     tried = set(recent.exclude(state=Job.State.DONE).values_list("key", flat=True)) | set(
         recent.filter(result__index=False).values_list("key", flat=True)
     )
-    asked = set(
-        MemoryFile.objects.filter(
-            attachment__conflicts__decided_at__isnull=True, attachment__conflicts__isnull=False
-        ).values_list("pk", flat=True)
-    )
+    asked = _asked(tavern)
+    set_aside = {share.character_id for share in shares}
     can_build = vectors.can_build(tavern)
-    return [file for file in rows if file.pk not in asked and _needs_work(file, tried, can_build)]
+    found: list[tuple[MemoryFile, Copy]] = [(share.file, share) for share in shares]
+    found += [(file, file) for file in rows if file.chat_id or file.character_id not in set_aside]
+    behind = {
+        file.pk: file
+        for file, copy in found
+        if copy.attachment_id not in asked and _needs_work(file, copy, tried, can_build)
+    }
+    return list(behind.values())
 
 
-def _needs_work(file: MemoryFile, tried: set[str], can_build: bool) -> bool:
+def _asked(tavern: Tavern) -> set[UUID]:
+    """Data Bank files about which a question is open."""
+    rows = Attachment.objects.filter(tavern=tavern, conflicts__decided_at__isnull=True, conflicts__isnull=False)
+    return set(rows.values_list("pk", flat=True))
+
+
+def _needs_work(file: MemoryFile, copy: Copy, tried: set[str], can_build: bool) -> bool:
     is_tried = key_of(file.pk) in tried
-    if file.version != file.written_version and file.version > 0:
+    if file.version != copy.written_version and file.version > 0:
         return not is_tried
-    attachment = file.attachment
+    attachment = copy.attachment
     if attachment is None or not attachment.file_present:
         return False
     if not attachment.is_registered and getattr(attachment, "registration", None) is None:

@@ -8,7 +8,7 @@ import time
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from sync.models import Attachment, Character, Tavern
+from sync.models import Attachment, Character, Chat, Tavern
 
 FILES = "/user/files/"
 TAKEN_OVER = (
@@ -36,6 +36,24 @@ def find_or_create_attachment(character: Character, name: str) -> Attachment:
     return found
 
 
+def of_chat(known: Attachment | None, chat: Chat, character: Character, name: str) -> Attachment:
+    """Where the memory of one chat is written: the Data Bank of that chat, whose files no other chat sees.
+
+    A file of that name that SillyTavern lists already, in the chat's Data Bank or in the character's, is adopted with
+    its URL. One that no list holds yet is meant for the chat's.
+    """
+    if known is None:
+        in_chat = chat.attachments.filter(scope=Attachment.Scope.CHAT, name=name, gone_at__isnull=True)
+        free = in_chat.filter(memory_file__isnull=True).order_by("-is_ours", "-created_ms").first()
+        listed = _of(character).filter(name=name, is_registered=True, memory_file__isnull=True)
+        known = free or listed.order_by("-created_ms").first() or _new(character, name)
+        claim(known)
+    if not known.is_registered and known.scope == Attachment.Scope.CHARACTER:
+        known.scope, known.chat, known.character, known.avatar = Attachment.Scope.CHAT, chat, None, ""
+        known.save(update_fields=["scope", "chat", "character", "avatar"])
+    return known
+
+
 def claim(attachment: Attachment) -> None:
     """From now on this is a file that we write; its URL stays (architecture, rule 5)."""
     if not attachment.is_ours:
@@ -51,17 +69,19 @@ def memory_file_candidates(character: Character) -> list[Attachment]:
 def take_over_pasted(tavern: Tavern) -> list[Attachment]:
     """Adopt what a person added with a pasted command, by hand, or under a renamed character.
 
-    Our file that is not registered takes the place of a registered entry with its URL, or with its character and
-    name. Gives the files that changed; what they hold now counts as known, so that our text may be written there.
+    Our file that is not registered takes the place of a registered entry with its URL, or with its character or chat
+    and its name. Gives the files that changed; what they hold now counts as known, so that our text may be written
+    there.
     """
-    ours = tavern.attachments.filter(is_ours=True, is_registered=False, scope=Attachment.Scope.CHARACTER)
+    ours = tavern.attachments.filter(is_ours=True, is_registered=False).exclude(scope=Attachment.Scope.GLOBAL)
     return [file for file in ours if _take_over(file)]
 
 
 def _take_over(file: Attachment) -> bool:
     wanted = getattr(file, "registration", None)
     is_namesake = Q(avatar=file.avatar, name__in={file.name, wanted.name if wanted else file.name})
-    same = file.tavern.attachments.filter(is_namesake | Q(url=file.url), scope=file.scope, is_registered=True)
+    places = {"scope": file.scope, "chat": file.chat_id, "is_registered": True}
+    same = file.tavern.attachments.filter(is_namesake | Q(url=file.url), **places)
     free = same.filter(memory_file__isnull=True, gone_at__isnull=True).exclude(pk=file.pk)
     found = free.order_by("-created_ms").first()
     if found is None:

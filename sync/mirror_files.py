@@ -91,8 +91,8 @@ def _announce(one: Pass, row: Attachment, digest: str, data: bytes, known: str) 
 
 def _is_pasted(one: Pass, row: Attachment) -> bool:
     """Whether a file of ours waits for just this entry (sync/databank.py takes it over after the pass)."""
-    waiting = one.tavern.attachments.filter(is_ours=True, is_registered=False, avatar=row.avatar, name=row.name)
-    return waiting.exists()
+    place = {"scope": row.scope, "avatar": row.avatar, "chat": row.chat_id}
+    return one.tavern.attachments.filter(is_ours=True, is_registered=False, name=row.name, **place).exists()
 
 
 def _store(rows: list[Attachment], *, present: bool, digest: str) -> None:

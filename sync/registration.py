@@ -84,11 +84,14 @@ def file_states(tavern: Tavern, avatar: str) -> list[dict[str, str]]:
     return [{"url": row.url, "hash": row.file_hash} for row in rows]
 
 
-def paste_line(name: str, text: str) -> str:
-    """A slash command that adds the file by hand: to be pasted into the chat box with the character open."""
+def paste_line(name: str, text: str, scope: str = Attachment.Scope.CHARACTER) -> str:
+    """A slash command that adds the file by hand: to be pasted into the chat box with the character open.
+
+    With scope "chat" it goes into the Data Bank of the chat that is open, where no other chat sees it.
+    """
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     escaped = text.replace("|", "\\|")
-    return f'/db-add source=character name="{quoted}" {escaped}'
+    return f'/db-add source={scope} name="{quoted}" {escaped}'
 
 
 def _waiting(tavern: Tavern) -> list[Registration]:

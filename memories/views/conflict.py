@@ -6,14 +6,14 @@ from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.access import owned
 from accounts.models import User
-from memories import outside_text, write_back
+from memories import mirrored, outside_text, write_back
 from memories.memory_filters import topic_words
 from memories.merge import Merge
 from memories.merge_page import merge_cards, settled_words
@@ -27,7 +27,7 @@ from sync.models import FileConflict
 def show(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
     """Block by block where both changed one, else the whole texts side by side."""
     conflict = owned(FileConflict, request, pk=conflict_id)
-    file = owned(MemoryFile, request, attachment=conflict.attachment_id)
+    file = _file(conflict, cast(User, request.user))
     rows = outside_text.blocks_of(conflict, file)
     ours, theirs = sides(conflict.ours, conflict.theirs)
     context = {
@@ -43,6 +43,14 @@ def show(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
     return render(request, "memories/conflict.html", context)
 
 
+def _file(conflict: FileConflict, user: User) -> MemoryFile:
+    """The file whose text lies there; 404 when none is written there any more."""
+    file = mirrored.file_at(user, conflict.attachment)
+    if file is None:
+        raise Http404(_("No memory file is written there any more."))
+    return file
+
+
 def _settled(row: Trio) -> tuple[str, str]:
     """(topic, what happened) of a block that fits by itself."""
     has = [bool(one) for one in (row.base, row.mine, row.theirs)]
@@ -53,7 +61,7 @@ def _settled(row: Trio) -> tuple[str, str]:
 def decide(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
     """Block by block (`choice-<block>`), or one of the texts whole: `decision` is blocks, ours, theirs or both."""
     conflict = owned(FileConflict, request, pk=conflict_id, decided_at__isnull=True)
-    file = owned(MemoryFile, request, attachment=conflict.attachment_id)
+    file = _file(conflict, cast(User, request.user))
     choices = {key.removeprefix("choice-"): str(value) for key, value in request.POST.items() if key[:7] == "choice-"}
     try:
         outside_text.decide(cast(User, request.user), conflict, request.POST.get("decision", ""), choices)

@@ -17,6 +17,7 @@ from jobs.models import Job
 from memories import conversion, drafts, editing, layouts, memory_file, replacing, trash, write_back
 from memories.blocks import Format
 from memories.find_replace import Options
+from memories.mirrored import Copy
 from memories.models import MemoryBlock, MemoryFile
 from sync import registration, vectors
 from sync.events import PassFinished
@@ -209,10 +210,10 @@ def test_a_layout_changed_as_the_job_begins_is_the_one_that_is_written(
 ) -> None:
     found = write_back._attachment
 
-    def while_the_layout_changes(stale: MemoryFile) -> Attachment:
+    def while_the_layout_changes(stale: MemoryFile, copy: Copy) -> Attachment:
         monkeypatch.setattr(write_back, "_attachment", found)
         layouts.change_layout(alice, memory_file.file_for(file.character), Format("bullet", "\n\n", True))
-        return found(stale)
+        return found(stale, copy)
 
     add(file, "Mara fears the buoy.")
     monkeypatch.setattr(write_back, "_attachment", while_the_layout_changes)

@@ -1,0 +1,154 @@
+"""Which memory a character's chats have in common: chosen, shown before it is done, and taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.models import User
+from jobs.models import Job
+from memories import memory_file, scope_change
+from memories.file_state import dump
+from memories.memory_file import file_for
+from memories.models import MemoryFile, MemoryScope
+from memories.scopes import file_of_reading, scope_of
+from sync.models import Character, Chat
+from tests.support.branching import make_branch, remember, texts_in
+from tests.support.builders import make_character, make_chat, make_job, make_tavern
+
+EARLY, LATE, ELSEWHERE = "Seraphine keeps the well.", "Seraphine lost the key.", "Seraphine sang at the inn."
+IN_BRANCH, TWICE = "In the branch she found the key.", "The well is deep."
+
+
+@pytest.fixture
+def sera(alice: User) -> Character:
+    return make_character(make_tavern(alice), "Seraphine")
+
+
+@pytest.fixture
+def main(sera: Character) -> Chat:
+    return make_chat(sera, 20, name="The long night")
+
+
+@pytest.fixture
+def branch(main: Chat) -> Chat:
+    return make_branch(main, 9, 8)
+
+
+@pytest.fixture
+def inn(sera: Character) -> Chat:
+    return make_chat(sera, 10, name="At the inn")
+
+
+@pytest.fixture
+def file(sera: Character, main: Chat, branch: Chat, inn: Chat) -> MemoryFile:
+    """Everything in one file, as it was before anybody chose."""
+    made = file_for(sera)
+    remember(made, main, EARLY, 3)
+    remember(made, branch, TWICE, 5)
+    remember(made, main, LATE, 15)
+    remember(made, branch, IN_BRANCH, 12)
+    remember(made, inn, ELSEWHERE, 4)
+    remember(made, None, "Written by hand.", date="2026-02-01 10:00")
+    return made
+
+
+def own(sera: Character, chat: Chat) -> MemoryFile:
+    return MemoryFile.objects.for_user(sera.tavern.owner).get(character=sera, chat=chat)
+
+
+def test_what_would_move_is_shown_by_branch_and_nothing_moves_yet(
+    file: MemoryFile, alice: User, sera: Character, branch: Chat
+) -> None:
+    before = dump(file)
+    plan = scope_change.plan(alice, sera, "all", "branches")
+    shown = {row.chat: (row.gets, row.inherited, row.loses, row.holds) for row in plan.changed}
+    assert shown == {None: (0, 0, 1, 5), branch: (1, 4, 0, 5)}
+    assert dump(file) == before
+    assert not MemoryFile.objects.for_user(alice).filter(chat=branch).exists()
+
+
+def test_branches_come_apart_with_what_they_share(
+    file: MemoryFile, alice: User, sera: Character, main: Chat, branch: Chat, inn: Chat
+) -> None:
+    scope_change.choose(alice, sera, "all", "branches")
+    assert texts_in(file) == [EARLY, TWICE, LATE, ELSEWHERE, "Written by hand."]
+    assert texts_in(own(sera, branch)) == [EARLY, TWICE, IN_BRANCH, ELSEWHERE, "Written by hand."]
+    assert file_of_reading(sera, branch) == own(sera, branch)
+    assert file_of_reading(sera, main) == file_of_reading(sera, inn) == file
+
+
+def test_it_is_taken_back_in_one_go(file: MemoryFile, alice: User, sera: Character, branch: Chat) -> None:
+    before = dump(file)
+    done = scope_change.choose(alice, sera, "all", "branches")
+    scope_change.undo(alice, sera, done)
+    assert dump(file_for(sera)) == before
+    assert texts_in(own(sera, branch)) == []
+    assert file_of_reading(sera, branch) == file
+    scope_change.choose(alice, sera, "all", "branches")
+    assert IN_BRANCH in texts_in(own(sera, branch))
+
+
+def test_each_chat_gets_what_it_told(
+    file: MemoryFile, alice: User, sera: Character, main: Chat, branch: Chat, inn: Chat
+) -> None:
+    scope_change.choose(alice, sera, "chat", "shared")
+    assert texts_in(file) == ["Written by hand."]
+    assert texts_in(own(sera, main)) == [EARLY, TWICE, LATE]
+    assert texts_in(own(sera, inn)) == [ELSEWHERE]
+    assert texts_in(own(sera, branch)) == [EARLY, TWICE, IN_BRANCH]
+
+
+def test_the_way_back_copies_and_leaves_repetitions_out(
+    file: MemoryFile, alice: User, sera: Character, branch: Chat
+) -> None:
+    scope_change.choose(alice, sera, "all", "branches")
+    remember(own(sera, branch), branch, "Later in the branch.", 16)
+    plan = scope_change.plan(alice, sera, "all", "shared")
+    assert (plan.doubled, [(row.chat, row.gets) for row in plan.changed]) == (4, [(None, 2)])
+    done = scope_change.choose(alice, sera, "all", "shared")
+    assert sorted(texts_in(file)) == sorted(
+        [EARLY, TWICE, LATE, ELSEWHERE, "Written by hand.", IN_BRANCH, "Later in the branch."]
+    )
+    assert "Later in the branch." in texts_in(own(sera, branch))
+    scope_change.undo(alice, sera, done)
+    assert (IN_BRANCH in texts_in(file_for(sera)), scope_of(sera).timeline) == (False, "branches")
+
+
+def test_there_and_back_and_there_again_doubles_nothing(
+    file: MemoryFile, alice: User, sera: Character, branch: Chat
+) -> None:
+    for timeline in ("branches", "shared", "branches"):
+        scope_change.choose(alice, sera, "all", timeline)
+    assert sorted(texts_in(own(sera, branch))) == sorted([EARLY, TWICE, IN_BRANCH, ELSEWHERE, "Written by hand."])
+    assert sorted(texts_in(file_for(sera))) == sorted([EARLY, TWICE, LATE, ELSEWHERE, "Written by hand."])
+
+
+def test_only_what_is_read_from_now_on_can_be_divided(
+    file: MemoryFile, alice: User, sera: Character, branch: Chat
+) -> None:
+    before = dump(file)
+    done = scope_change.choose(alice, sera, "all", "branches", divides=False)
+    assert (done.batch, dump(file_for(sera))) == (None, before)
+    assert texts_in(file_of_reading(sera, branch)) == [EARLY, TWICE, IN_BRANCH, ELSEWHERE, "Written by hand."]
+
+
+def test_a_memory_made_of_two_lines_stays(file: MemoryFile, alice: User, sera: Character, branch: Chat) -> None:
+    from memories import ancestors
+
+    ids = {one.text: one for one in memory_file.memories_of(file)}
+    ancestors.keep_by_id(file, [str(ids[LATE].pk), str(ids[IN_BRANCH].pk)])
+    with memory_file.change(file, reason="Merged") as editor:
+        parents = [str(ids[LATE].pk), str(ids[IN_BRANCH].pk)]
+        editor.add_block("Both", [memory_file.NewMemory("Lost and found.", parents=parents)], origin="consolidated")
+    plan = scope_change.plan(alice, sera, "all", "branches")
+    assert plan.mixed == 1
+    scope_change.choose(alice, sera, "all", "branches")
+    assert "Lost and found." in texts_in(file_for(sera))
+    assert "Lost and found." not in texts_in(own(sera, branch))
+
+
+def test_nothing_changes_while_chats_are_read(file: MemoryFile, alice: User, sera: Character) -> None:
+    make_job(alice, key=f"extract:{sera.pk}", state=Job.State.RUNNING)
+    with pytest.raises(ValueError, match="being read"):
+        scope_change.choose(alice, sera, "chat", "shared")
+    assert scope_of(sera).scope == MemoryScope.Scope.ALL
