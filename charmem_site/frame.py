@@ -14,6 +14,8 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from jobs.models import Job
+from providers import budgets
+from providers.budget_sums import Standing
 from sync.models import Tavern
 
 
@@ -52,7 +54,7 @@ SETTINGS = (
     Target("accounts:you", gettext_lazy("You"), "contact-round", ("/settings/you/",)),
     Target("sync:settings", gettext_lazy("SillyTavern"), "folder", ("/settings/sillytavern/",)),
     Target("providers:list", gettext_lazy("Models"), "brain", ("/settings/models/",)),
-    Target("providers:spending", gettext_lazy("Spending"), "database", ("/settings/spending/",)),
+    Target("providers:spending", gettext_lazy("Spending"), "database", ("/settings/spending/", "/settings/budgets/")),
     Target("memories:extraction_settings", gettext_lazy("Extraction"), "brain", ("/settings/extraction/",)),
     Target("memories:storage_settings", gettext_lazy("Storage"), "database", ("/settings/storage/",)),
     Target("memories:prompts", gettext_lazy("Prompts"), "pencil", ("/settings/prompts/",)),
@@ -60,6 +62,7 @@ SETTINGS = (
     Target("accounts:people", gettext_lazy("People"), "users-round", ("/people/",), admin=True),
 )
 HELP = Target("charmem_site:help", gettext_lazy("Help"), "circle-question-mark", ("/help/", "/about/"), "i")
+WARNED = ("/", "/settings/spending/")
 ON_THE_PHONE = ("memories:home", "memories:characters", "jobs:list")
 
 
@@ -148,6 +151,12 @@ class Frame:
             total=Sum("total", filter=running),
         )
         return {name: value or 0 for name, value in found.items()}
+
+    @cached_property
+    def budget_warnings(self) -> list[Standing]:
+        """Limits that are nearly used up, on the pages where one decides about spending."""
+        is_asked = self.path in WARNED or self.path.startswith("/jobs/")
+        return budgets.warnings_of(self.person) if self.person and is_asked else []
 
     @cached_property
     def tavern(self) -> Tavern | None:

@@ -56,6 +56,14 @@ class Standing:
         """Near enough for a warning."""
         return self.share * 100 >= self.warn_percent
 
+    def runs_out_at(self, now: datetime) -> datetime | None:
+        """When it is used up at this pace, if that is before the period ends; None before a tenth of it is over."""
+        gone, whole = now - self.period.start, self.period.end - self.period.start
+        if not self.spent or self.is_reached or gone < whole / 10:
+            return None
+        moment = self.period.start + gone * float(self.limit / self.spent)
+        return moment if moment < self.period.end else None
+
     def is_passed_by(self, need: Need) -> bool:
         """Whether such a call could pass the limit. What costs nothing never passes a limit of money."""
         more = need.tokens if self.unit == "tokens" else need.money

@@ -1,30 +1,22 @@
-"""What the pages of Models and Spending show, as plain values."""
+"""What the pages of Models show, as plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from providers import connecting, local_model, queries
 from providers.catalogue import PRESETS, Preset
 from providers.forms import ConnectionForm
-from providers.ledger import UNFINISHED
-from providers.models import Call, Connection, purpose_name
-from providers.queries import Share
+from providers.models import Connection
 
 MOST_LISTED = 1000
-CHART_HEIGHT = 96
 
 
 def preset_of(connection: Connection) -> Preset:
@@ -115,85 +107,3 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     result = connection.test_result if connection.tested_at else {}
     steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
     return FormPage(more, models, connection.tested_at, steps, result)
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A day of the chart in units of its viewBox."""
-
-    x: float
-    y: float
-    height: float
-
-
-@dataclass(frozen=True)
-class SpendingPage:
-    today: queries.Spending
-    month: queries.Spending
-    days: list[Share]
-    bars: list[Bar]
-    most: Decimal | int
-    in_money: bool
-    by_purpose: list[tuple[Share, str]]
-    by_connection: list[tuple[Share, str]]
-    failed_url: str
-
-
-def spending_page(user: User) -> SpendingPage:
-    """Sums of today and the last 30 days."""
-    since = queries.start_of_today() - timedelta(days=29)
-    days = queries.by_day(user, 30)
-    in_money = any(day.cost for day in days)
-    amounts = [(day.cost or 0) if in_money else day.calls for day in days]
-    return SpendingPage(
-        today=queries.spending(user, queries.start_of_today()),
-        month=queries.spending(user, since),
-        days=days,
-        bars=_bars(amounts),
-        most=max(amounts),
-        in_money=in_money,
-        by_purpose=[
-            (replace(share, label=purpose_name(share.label)), _calls_url(purpose=share.label))
-            for share in queries.by_purpose(user, since)
-        ],
-        by_connection=[(share, _calls_url(connection=share.label)) for share in queries.by_connection(user, since)],
-        failed_url=_calls_url(failed="1"),
-    )
-
-
-def filtered_calls(user: User, asked: Mapping[str, str]) -> tuple[QuerySet[Call], str]:
-    """Calls that match the query string, and the filter in words."""
-    rows = queries.calls(user)
-    said = ""
-    if asked.get("purpose"):
-        rows, said = rows.filter(purpose=asked["purpose"]), purpose_name(asked["purpose"])
-    if asked.get("connection"):
-        rows, said = rows.filter(connection_name=asked["connection"]), asked["connection"]
-    if asked.get("failed"):
-        rows, said = rows.exclude(Q(error_type="") | Q(error_type=UNFINISHED)), _("failed")
-    day = _day(asked.get("day", ""))
-    if day is not None:
-        rows, said = rows.filter(started_at__date=day), str(day)
-    return rows, said
-
-
-def _day(text: str) -> date | None:
-    try:
-        return parse_date(text)
-    except ValueError:
-        return None
-
-
-def _calls_url(**query: str) -> str:
-    return f"{reverse('providers:calls')}?{urlencode(query)}"
-
-
-def _bars(amounts: Sequence[Decimal | int]) -> list[Bar]:
-    """Heights of at least two units, so that a day with one call is seen beside one with a thousand."""
-    step, most = 1000 / max(1, len(amounts)), max(amounts)
-    found = []
-    for index, amount in enumerate(amounts):
-        if amount:
-            height = max(2.0, round(float(CHART_HEIGHT * amount / most), 1))
-            found.append(Bar(round(index * step + 3, 1), round(CHART_HEIGHT - height, 1), height))
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -71,35 +71,34 @@ def start_of_today() -> datetime:
 
 def spending(user: User, since: datetime) -> Spending:
     """Sums since `since`."""
-    sums = calls(user, since).aggregate(
+    return sums(calls(user, since))
+
+
+def sums(rows: QuerySet[Call]) -> Spending:
+    """Sums of ledger rows that the caller may see."""
+    found = rows.aggregate(
         n=Count("pk"),
         bad=Count("pk", filter=~Q(error_type="") & ~Q(error_type=UNFINISHED)),
         prompt=Sum("prompt_tokens"),
         completion=Sum("completion_tokens"),
         money=Sum("cost"),
     )
-    return Spending(sums["n"], sums["bad"], sums["prompt"] or 0, sums["completion"] or 0, sums["money"])
+    return Spending(found["n"], found["bad"], found["prompt"] or 0, found["completion"] or 0, found["money"])
 
 
-def by_day(user: User, days: int = 30) -> list[Share]:
-    """One share for each of the last `days` days, oldest first, also for days without a call."""
-    today = timezone.localdate()
-    first = today - timedelta(days=days - 1)
-    since = start_of_today() - timedelta(days=days - 1)
-    rows = _shares(calls(user, since).annotate(day=TruncDate("started_at")), "day")
-    found: dict[date, Share] = {share.label: share for share in rows}
-    every_day = (first + timedelta(days=n) for n in range(days))
-    return [found.get(day) or Share(day, 0, 0, None) for day in every_day]
+def by_day_and_purpose(rows: QuerySet[Call]) -> dict[tuple[date, str], Share]:
+    """A share for each day (in the time zone of the person who looks) and purpose that had calls."""
+    grouped = rows.order_by().annotate(day=TruncDate("started_at")).values("day", "purpose")
+    found = grouped.annotate(n=Count("pk"), tokens=Sum(TOKENS), money=Sum("cost"))
+    return {
+        (row["day"], row["purpose"]): Share(row["day"], row["n"], row["tokens"] or 0, row["money"]) for row in found
+    }
 
 
-def by_purpose(user: User, since: datetime) -> list[Share]:
-    """Shares by what the calls were for, most calls first."""
-    return _shares(calls(user, since), "purpose")
-
-
-def by_connection(user: User, since: datetime) -> list[Share]:
-    """Shares by connection name, most calls first; connections that are gone keep theirs."""
-    return _shares(calls(user, since), "connection_name")
+def shares(rows: QuerySet[Call], by: str) -> list[Share]:
+    """Parts of ledger rows by one of their fields, most calls first; connections that are gone keep theirs."""
+    grouped = rows.order_by().values(by).annotate(n=Count("pk"), tokens=Sum(TOKENS), money=Sum("cost"))
+    return [Share(row[by], row["n"], row["tokens"] or 0, row["money"]) for row in grouped.order_by("-n", by)]
 
 
 def answer_times(user: User, since: datetime) -> dict[Any, tuple[float | None, Decimal | None]]:
@@ -113,14 +112,7 @@ def answer_times(user: User, since: datetime) -> dict[Any, tuple[float | None, D
 def calls_of_job(job: Job) -> tuple[Spending, list[Call]]:
     """Sums and the newest calls of a job that the caller holds."""
     rows = job.calls.order_by("-started_at")
-    sums = rows.aggregate(
-        n=Count("pk"),
-        bad=Count("pk", filter=~Q(error_type="") & ~Q(error_type=UNFINISHED)),
-        prompt=Sum("prompt_tokens"),
-        completion=Sum("completion_tokens"),
-        money=Sum("cost"),
-    )
-    total = Spending(sums["n"], sums["bad"], sums["prompt"] or 0, sums["completion"] or 0, sums["money"])
+    total = sums(rows)
     return total, list(rows[:20])
 
 
@@ -129,8 +121,3 @@ def costs_of_jobs(job_ids: Iterable[Any], user: User) -> dict[Any, tuple[int, De
     rows = Call.objects.for_user(user).filter(job__in=list(job_ids)).order_by().values("job_id")
     found = rows.annotate(n=Count("pk"), money=Sum("cost"))
     return {row["job_id"]: (row["n"], row["money"]) for row in found}
-
-
-def _shares(rows: QuerySet[Call], by: str) -> list[Share]:
-    grouped = rows.order_by().values(by).annotate(n=Count("pk"), tokens=Sum(TOKENS), money=Sum("cost"))
-    return [Share(row[by], row["n"], row["tokens"] or 0, row["money"]) for row in grouped.order_by("-n", by)]

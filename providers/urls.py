@@ -19,4 +19,8 @@ urlpatterns = [
     path("settings/models/<uuid:pk>/delete/", views.delete, name="delete"),
     path("settings/spending/", views.spending, name="spending"),
     path("settings/spending/calls/", views.calls, name="calls"),
+    path("settings/spending/calls.csv", views.calls_csv, name="calls_csv"),
+    path("settings/budgets/", views.budgets.own, name="budgets"),
+    path("settings/budgets/everybody/", views.budgets.everybody, name="budgets_everybody"),
+    path("settings/budgets/<uuid:pk>/", views.budgets.person, name="budgets_person"),
 ]

@@ -1,5 +1,6 @@
 """Pages of the providers app."""
 
+from providers.views import budgets
 from providers.views.connections import (
     connection_list,
     default,
@@ -12,10 +13,12 @@ from providers.views.connections import (
     test,
 )
 from providers.views.networks import network_remove, networks
-from providers.views.spending import calls, spending
+from providers.views.spending import calls, calls_csv, spending
 
 __all__ = [
+    "budgets",
     "calls",
+    "calls_csv",
     "connection_list",
     "default",
     "delete",

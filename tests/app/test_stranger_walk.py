@@ -55,6 +55,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("people", "uuid"): "owner",
     ("invitations", "uuid"): "invitation",
     ("password", "uuid"): "owner",
+    ("budgets", "uuid"): "owner",
 }
 
 # Variable parts behind which no person's row stands: a value that exists, and why it is nobody's.
