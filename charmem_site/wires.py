@@ -19,11 +19,16 @@ def _tell_the_people_pages() -> None:
 
 
 def _carry_news_from_sillytavern() -> None:
-    """Memory files edited outside, files whose Data Bank copy is behind, memories whose message changed."""
-    from memories import outside_text, source_changes, watermark, write_back
+    """Memory files edited outside, files whose Data Bank copy is behind, memories whose message changed, chats with
+    enough news to be read by themselves (those last: what is unread has to be known)."""
+    from memories import automatic, outside_text, source_changes, watermark, write_back
+    from memories import events as reading
     from sync import events
 
     events.databank_text_found.connect(outside_text.hear)
     events.pass_finished.connect(write_back.sweep)
     events.chats_changed.connect(watermark.settle)
     events.chats_changed.connect(source_changes.hear)
+    events.chats_changed.connect(automatic.hear)
+    reading.reading_began.connect(automatic.began)
+    reading.reading_ended.connect(automatic.ended)

@@ -9,12 +9,15 @@ class MemoriesConfig(AppConfig):
     def ready(self) -> None:
         from jobs import registry
         from memories import (
+            again,
+            automatic,
             consolidation,
             conversion,
             conversion_databank,
             extraction,
             forgetting,
             review,
+            spending_subjects,
             trash,
             try_it,
             write_back,
@@ -22,15 +25,18 @@ class MemoriesConfig(AppConfig):
         from memories.search_rows import KINDS
         from search.registry import register as make_searchable
 
+        spending_subjects.register_all()
         registry.register(write_back.job_kind())
         registry.register(extraction.job_kind())
         registry.register(try_it.job_kind())
         registry.register(consolidation.job_kind())
         registry.register(conversion.job_kind())
+        registry.register(again.job_kind())
         registry.register(conversion_databank.job_kind())
         for kind in KINDS:
             make_searchable(kind)
         registry.register(review.job_kind())
         registry.register(forgetting.job_kind())
         registry.every(review.EVERY, "memories compared", review.sweep)
+        registry.every(automatic.EVERY, "chats to read", automatic.sweep)
         registry.every(trash.EVERY, "old trash", trash.purge)

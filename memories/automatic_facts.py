@@ -23,7 +23,10 @@ from memories.choices import Choices
 from memories.chosen import own_values
 from memories.local_time import local_now
 from memories.models import ChatActivity, ExtractedChunk, Watermark
+from providers.budget_sums import Need
+from providers.budgets import standings_of
 from providers.models import Call
+from providers.prices import price_of
 from providers.queries import default_connection
 from sync.models import Character, Chat, Group, Message
 
@@ -67,12 +70,14 @@ def _more(user: User, facts: Facts, chat: Chat, reader: Character, choices: Choi
         failed_at=failed_at,
         was_stopped=was_stopped,
         spent=_spent(user, chat) if choices.daily_budget is not None else Decimal(0),
+        held_until=_held_until(user, choices),
     )
 
 
 def _is_gone(chat: Chat, reader: Character) -> bool:
-    rows = (chat, reader, *([chat.group] if chat.group else []))
-    return chat.forgotten_at is not None or chat.tavern.unlinked_at is not None or any(one.gone_at for one in rows)
+    if chat.forgotten_at is not None or chat.tavern.unlinked_at is not None:
+        return True
+    return bool(chat.gone_at or reader.gone_at or (chat.group and chat.group.gone_at))
 
 
 def counts_of(user: User, chat: Chat, reader: Character) -> Counts:
@@ -121,7 +126,7 @@ def _was_read(user: User, chat: Chat, reader: Character) -> bool:
 
 def _last_failure(user: User, chat: Chat, reader: Character) -> tuple[datetime | None, bool]:
     """When the last reading for this reader ended without success, and whether a person stopped it."""
-    last = _jobs(user, chat, reader).filter(kind="extract").order_by("-created_at").first()
+    last = _jobs(user, chat, reader).filter(is_batch=False).order_by("-created_at").first()
     if last is None or last.state not in (Job.State.FAILED, Job.State.CANCELLED):
         return None, False
     return last.finished_at, last.state == Job.State.CANCELLED
@@ -132,6 +137,15 @@ def _changed_at(user: User, chat: Chat) -> datetime | None:
     rows = Chat.objects.for_user(user).filter(tavern=chat.tavern_id, gone_at=None)
     newest: datetime | None = rows.aggregate(at=Max("updated_at"))["at"]
     return newest
+
+
+def _held_until(user: User, choices: Choices) -> datetime | None:
+    """Until when a budget of the person or of everybody here would let no answer through."""
+    connection, tokens = default_connection(user), choices.response_tokens
+    if connection is None:
+        return None
+    need = Need(price_of(connection).cost(0, tokens), tokens)
+    return max((one.period.end for one in standings_of(user) if one.is_passed_by(need)), default=None)
 
 
 def _spent(user: User, chat: Chat) -> Decimal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -57,10 +58,16 @@ def _until(user: User, verdict: Verdict) -> str:
     if verdict.kind == rules.QUIET:
         return _("quiet until %(clock)s") % clock
     if verdict.kind == rules.BUDGET:
-        return _("budget reached, goes on tomorrow")
+        return _("budget reached, goes on %(day)s") % {"day": _day(user, verdict.until)}
     if verdict.kind == rules.STOPPED:
         return _("stopped by you, next at %(clock)s") % clock
     return _("did not work, next try at %(clock)s") % clock
+
+
+def _day(user: User, moment: datetime) -> str:
+    day = local_now(user, moment).date()
+    is_near = (day - local_now(user, timezone.now()).date()).days <= 1
+    return _("tomorrow") if is_near else date_format(day, "j M")
 
 
 def _clock(user: User, moment: datetime) -> str:

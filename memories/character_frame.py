@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
+from memories.automatic_state import AutoState, state_of
 from memories.models import Draft, MemoryFile, Revision
 from memories.outlines import Outline, outline_of
 from memories.outside_text import open_conflict
 from memories.page_queries import Word, health_word, price_of, total_unread
-from memories.queries import extraction_settings
 from memories.unread import Unread, unread_by_chat
 from providers.models import Connection
 from providers.queries import default_connection
@@ -65,8 +65,9 @@ class CharacterFrame:
         return total_unread(unread_by_chat(self.user, self.character).values())
 
     @cached_property
-    def interval(self) -> int:
-        return extraction_settings(self.user).interval
+    def auto(self) -> AutoState:
+        """Whether the character is read by itself, and what that waits for."""
+        return state_of(self.user, self.character)
 
     @cached_property
     def chats(self) -> int:
@@ -142,6 +143,8 @@ class CharacterFrame:
             return Word("warn", _("gone from SillyTavern, memories are kept"))
         if not self.connection:
             return Word("warn", _("no model yet"))
+        if self.auto.is_put_off:
+            return Word(self.auto.tone, self.auto.words)
         return Word("ok", _("Ready to extract")) if self.unread.messages else Word("ok", _("Everything is read"))
 
 
