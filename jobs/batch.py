@@ -35,7 +35,8 @@ def enqueue_batch(
     label: str = "",
     params: dict[str, Any] | None = None,
 ) -> tuple[Job, bool]:
-    """A parent row and one child job of `kind` for each of `parts` (fields of Job: key, subject, label, params, total).
+    """A parent row and one child job of `kind` for each of `parts` (fields of Job: key, subject, label, params, total,
+    and kind where a part is another one).
 
     A part whose key is already active for this person is left out, because it runs anyway. Returns the parent and
     whether it is new; the already active batch of that key comes back untouched.
@@ -46,7 +47,7 @@ def enqueue_batch(
         parent, is_new = enqueue(owner, KIND, key=key, subject=subject, label=label, params=params, batch=True)
         if not is_new:
             return parent, False
-        children = [Job(owner=owner, kind=kind, parent=parent, **part) for part in parts]
+        children = [Job(**{"owner": owner, "kind": kind, "parent": parent, **part}) for part in parts]
         Job.objects.bulk_create(children, batch_size=ROWS_PER_INSERT, ignore_conflicts=True)
         count = parent.children.count()
         if not count:
