@@ -18,6 +18,7 @@ class MemoriesConfig(AppConfig):
             forgetting,
             review,
             spending_subjects,
+            together,
             trash,
             try_it,
             write_back,
@@ -28,6 +29,7 @@ class MemoriesConfig(AppConfig):
         spending_subjects.register_all()
         registry.register(write_back.job_kind())
         registry.register(extraction.job_kind())
+        registry.register(together.job_kind())
         registry.register(try_it.job_kind())
         registry.register(consolidation.job_kind())
         registry.register(conversion.job_kind())

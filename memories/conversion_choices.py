@@ -79,7 +79,7 @@ def _note(proposal: Proposal, name: str, changes: dict[int, dict[str, Any]]) -> 
 def held(proposal: Proposal) -> Draft:
     """The draft of a result that waits for a person; ValueError when there is none."""
     proposal.refresh_from_db(fields=["state", "report", "draft", "file"])
-    is_ours = proposal.kind != Proposal.Kind.CONSOLIDATION
+    is_ours = proposal.kind in (Proposal.Kind.CONVERSION, Proposal.Kind.REFORMAT)
     if not is_ours or proposal.state != Proposal.State.READY or proposal.draft is None:
         raise ValueError(_("This import is not waiting to be checked any more."))
     draft = proposal.draft

@@ -19,6 +19,7 @@ from jobs.enqueue import enqueue, request_cancel
 from jobs.enqueue import retry as retry_job
 from jobs.models import Job
 from memories import drafts
+from memories.again_run import KIND as REREAD
 from memories.consolidation_parts import FAILED, WAITING
 from memories.consolidation_run import KIND as CONSOLIDATE
 from memories.consolidation_run import set_state
@@ -32,6 +33,7 @@ WORK = {
     Proposal.Kind.CONSOLIDATION: (CONSOLIDATE, gettext_noop("Consolidate %(name)s")),
     Proposal.Kind.CONVERSION: (CONVERT, gettext_noop("Import %(name)s")),
     Proposal.Kind.REFORMAT: (CONVERT, gettext_noop("Sort %(name)s into topics")),
+    Proposal.Kind.REREAD: (REREAD, gettext_noop("Read “%(name)s” again")),
 }
 
 

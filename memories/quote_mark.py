@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html as entities
+from collections.abc import Container
 
 import regex
 
@@ -25,19 +26,22 @@ def mark_quote(html: str, quote: str) -> str:
     at = "".join(letters).find(wanted)
     if at < 0:
         return html
-    return _wrapped(parts, owners[at], owners[at + len(wanted) - 1])
+    return wrapped(parts, range(owners[at], owners[at + len(wanted) - 1] + 1))
 
 
 def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
-def _wrapped(parts: list[str], first: int, last: int) -> str:
-    """A mark may not cross a tag: it ends before each and begins again after it."""
+def wrapped(parts: list[str], marked: Container[int]) -> str:
+    """The parts as one text, those with the numbers `marked` inside `<mark>`.
+
+    A mark may not cross a tag: it ends before each and begins again after it.
+    """
     out: list[str] = []
     is_open = False
     for number, part in enumerate(parts):
-        wants = first <= number <= last and not part.startswith("<")
+        wants = number in marked and not part.startswith("<")
         if wants != is_open:
             out.append("<mark>" if wants else "</mark>")
             is_open = wants

@@ -1,4 +1,4 @@
-"""One proposal, whatever it is: a consolidation, an import, a tidying up."""
+"""One proposal, whatever it is: a consolidation, an import, a tidying up, a stretch read again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import PersonRequest, owned
 from memories import proposals
 from memories.models import Proposal
-from memories.views import consolidation, conversion_check
+from memories.views import again, consolidation, conversion_check
 from memories.views.proposal_run import run_context
 from memories.views.saying import explained, say
 
@@ -25,6 +25,8 @@ def page(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     proposal = proposals.settle(owned(Proposal, request, pk=proposal_id))
     if proposal.kind == Proposal.Kind.CONSOLIDATION:
         return consolidation.page(request, proposal)
+    if proposal.kind == Proposal.Kind.REREAD:
+        return again.page(request, proposal)
     return conversion_check.page(request, proposal)
 
 

@@ -9,10 +9,10 @@ from django.test import Client
 
 from accounts.models import User
 from memories.markup import chat_html
-from memories.models import Watermark
 from sync.models import Character, Chat, Message
 from tests.support.builders import make_block, make_character, make_chat, make_memory_file, make_tavern
-from tests.support.pages import catch_extractions, soup, words
+from tests.support.pages import soup, words
+from tests.support.reading import read
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def seraphine(alice: User) -> Character:
 
 def read_up_to(chat: Chat, index: int) -> None:
     assert chat.character is not None
-    Watermark.objects.create(chat=chat, character=chat.character, index=index)
+    read(chat, chat.character, 0, index)
 
 
 def test_the_line_stands_after_the_last_message_that_was_read(alice_client: Client, seraphine: Character) -> None:
@@ -45,7 +45,7 @@ def test_five_thousand_messages_open_as_one_window(
     alice_client: Client, seraphine: Character, django_assert_max_num_queries: Any
 ) -> None:
     chat = make_chat(seraphine, 5000)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(36):
         page = soup(alice_client.get(f"/chats/{chat.pk}/?at=2512"))
     numbers = [int(item["id"][1:]) for item in page.select("li.msg")]
     assert numbers == list(range(2500, 2600))
@@ -105,11 +105,16 @@ def test_a_message_that_gave_memories_leads_to_them(alice: User, alice_client: C
 def test_extracting_the_rest_reads_this_chat_only(
     alice_client: Client, seraphine: Character, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = catch_extractions(monkeypatch, "chats")
+    started: list[tuple[str, str, object]] = []
+
+    def start(_user: User, chat: Chat, character: Character | None, ends: object = None) -> None:
+        started.append((chat.name, character.name if character else "", ends))
+
+    monkeypatch.setattr("memories.views.chats.start_reading", start)
     chat = make_chat(seraphine, 4, name="Tea")
-    form = soup(alice_client.get(f"/chats/{chat.pk}/")).select_one('#watermark form[action$="/extract/"]')
-    alice_client.post(form["action"])
-    assert started == [("Seraphine", "Tea")]
+    button = soup(alice_client.get(f"/chats/{chat.pk}/")).select_one('#watermark button[formaction$="/extract/"]')
+    alice_client.post(button["formaction"], {"whose": str(seraphine.pk)})
+    assert started == [("Tea", "Seraphine", None)]
 
 
 def test_counting_as_read_moves_the_line_to_the_end_without_a_model(alice_client: Client, seraphine: Character) -> None:

@@ -64,7 +64,7 @@ def test_the_number_of_queries_does_not_grow_with_chats(
     seraphine = make_character(make_tavern(alice), "Seraphine")
     for _n in range(40):
         make_chat(seraphine, 2)
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(36):
         page = soup(alice_client.get(f"/characters/{seraphine.pk}/chats/"))
     assert len(page.select("tbody tr")) == 40
 
