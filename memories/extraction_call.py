@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobPaused, JobRun, Stopped
-from memories.answer import Answer, read_answer
+from memories.answer import Answer
 from memories.extraction_plan import Question
 from providers.base import Completion, ProviderError
 from providers.complete import complete
@@ -59,7 +59,7 @@ def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None
         if error.error_type == "reasoning_only":
             return None
         raise (interruption(run, error) or _failed(error)) from error
-    return Read(read_answer(done.text, is_truncated=done.is_truncated, ignore=question.prompt.examples), done)
+    return Read(question.read(done.text, is_truncated=done.is_truncated), done)
 
 
 def interruption(run: JobRun, error: ProviderError) -> Exception | None:

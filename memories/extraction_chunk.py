@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import IntegrityError
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobRun
 from memories import extraction_plan, queries, scopes
 from memories.extraction_call import TooLong, ask
-from memories.extraction_judge import settle
+from memories.extraction_judge import Fact, settle
 from memories.extraction_plan import Plan
 from memories.extraction_write import (
     Share,
@@ -23,6 +25,7 @@ from memories.extraction_write import (
     write_share,
 )
 from memories.group_chat import Scene
+from memories.models import Memory, MemoryFile
 from memories.queries import WINDOW, Stretch
 from memories.transcript import Chunk
 from providers.models import Call, Connection
@@ -140,14 +143,24 @@ def _read(work: Work, chunk: Chunk) -> None:
     others = work.scene.participants(chunk, [character]) if work.scene else []
     file = scopes.file_of_reading(character, chat)
     known = scopes.known_facts(file, character, chat)
+    texts, locked = [text for _id, text in known], places_of_locked(work.plan, file, known)
     question = extraction_plan.question_of(
-        work.plan, chat, chunk, [text for _id, text in known], others, is_automatic=work.is_automatic
+        work.plan, chat, chunk, texts, others, locked, is_automatic=work.is_automatic
     )
     read = ask(run, question)
     findings = settle(run, question, read, chunk, known, character, others, work.plan.choices, chat=chat)
     share = Share(work.stretch, character, file, findings, question.prompt.version)
     if _commit(work, chunk, share, read.completion.call):
         tell(run, findings, chunk)
+
+
+def places_of_locked(plan: Plan, file: MemoryFile, known: Sequence[Fact]) -> list[int]:
+    """Where among the known memories those stand that a person locked; not looked up while all of them fit."""
+    if sum(len(text) for _id, text in known) < plan.sizes.memories:  # a token has at least one letter
+        return []
+    rows = Memory.objects.for_user(file.owner).filter(Q(is_locked=True) | Q(block__is_locked=True), block__file=file)
+    locked = set(rows.values_list("pk", flat=True))
+    return [place for place, (pk, _text) in enumerate(known) if pk in locked]
 
 
 def doing(chunk: Chunk) -> str:

@@ -6,6 +6,7 @@ Each member has its own watermark, so a member that fails stops nobody and repea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -20,11 +21,11 @@ from memories.chosen import choices_for
 from memories.extraction_wish import Ranges, need_model, wish
 from memories.members import roster
 from memories.queries import Waiting
+from memories.together import KIND as TOGETHER_KIND
 from memories.wanted import Wanted
 from sync.models import Character, Chat, Group
 
 KEY = "extract:group:"
-KIND_TOGETHER = "extract_together"
 
 
 def start_group(
@@ -108,26 +109,36 @@ def _label(group: Group) -> str:
 def _start_together(
     user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool
 ) -> Job:
+    fields, found = together_part(user, group, members, wanted, is_automatic=is_automatic)
+    kind = fields.pop("kind")
+    job, is_new = enqueue(user, kind, **fields)
+    if not is_new and not widen_together(user, job, fields["params"]["members"], wanted, is_automatic=is_automatic):
+        job, _new = enqueue(user, kind, **fields)
+    extraction.tell_of_beginning(user, found)
+    return job
+
+
+def together_part(
+    user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool
+) -> tuple[dict[str, Any], list[Waiting]]:
+    """The fields of a job that reads for all of these members at once, and what waits for it."""
     found = [one for character in members for one in extraction.waiting_of(user, character, wanted)]
     most: dict[object, int] = {}
     for one in found:
         most[one.chat.pk] = max(most.get(one.chat.pk, 0), one.messages)
     names = [str(one.pk) for one in members]
     fields = {
+        "kind": TOGETHER_KIND,
         "key": f"{KEY}{group.pk}",
         "subject": f"group:{group.pk}",
         "label": _label(group),
         "params": {"group": str(group.pk), "members": names, "automatic": is_automatic, **wanted.params},
         "total": sum(most.values()),
     }
-    job, is_new = enqueue(user, KIND_TOGETHER, **fields)
-    if not is_new and not _widen_together(user, job, names, wanted, is_automatic=is_automatic):
-        job, _new = enqueue(user, KIND_TOGETHER, **fields)
-    extraction.tell_of_beginning(user, found)
-    return job
+    return fields, found
 
 
-def _widen_together(user: User, job: Job, names: list[str], wanted: Wanted, *, is_automatic: bool) -> bool:
+def widen_together(user: User, job: Job, names: list[str], wanted: Wanted, *, is_automatic: bool) -> bool:
     """A batch under way reads for each member: its parts are widened when they are looked at."""
     if job.is_batch:
         return True

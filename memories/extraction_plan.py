@@ -14,12 +14,14 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 from jobs.models import Job
+from memories.answer import Answer, read_answer
 from memories.choices import Choices
 from memories.chosen import choices_for
 from memories.extraction_prompt import Budget, Measure, Prompt, budget, build, text_for
 from memories.models import MemoryFile
 from memories.own_prompts import text_in_force
 from memories.prompts import PromptText, grammar
+from memories.together_answer import read_together
 from memories.transcript import Chunk, Entry, next_chunk
 from providers.base import Request
 from providers.models import Connection
@@ -50,6 +52,14 @@ class Question:
     answer_tokens: int
     subject: str
     is_automatic: bool = False  # nobody pressed a button for it
+    names: tuple[str, ...] = ()  # of all who are asked about, when they are several (memories/together.py)
+
+    def read(self, text: str, *, is_truncated: bool) -> Answer:
+        """What an answer to this question is."""
+        examples = self.prompt.examples
+        if self.names:
+            return read_together(text, self.names, is_truncated=is_truncated, ignore=examples)[0]
+        return read_answer(text, is_truncated=is_truncated, ignore=examples)
 
     def request(self, answer_tokens: int, job: Job | None) -> Request:
         """What goes over the wire."""
@@ -59,7 +69,7 @@ class Question:
             max_tokens=answer_tokens,
             purpose="extraction",
             subject=self.subject,
-            grammar=grammar(),
+            grammar=None if self.names else grammar(),  # it knows no names
             job=job,
             is_automatic=self.is_automatic,
         )

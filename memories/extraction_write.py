@@ -55,16 +55,19 @@ def write_share(run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
         }
         with change(share.file, reason=reason, job=run.job, writes_back=False) as editor:
             _add_blocks(editor, run, chunk, share, call)
-    origin = {"chat": share.stretch.chat, "label": share.stretch.chat.name, "job": run.job, "call": call}
-    held.write(
-        share.file,
-        findings,
-        date=_date(run),
-        first_index=chunk.first_index,
-        last_index=chunk.last_index,
-        prompt_version=share.prompt_version,
-        **origin,
-    )
+    if findings.held:
+        held.write(
+            share.file,
+            findings,
+            chat=share.stretch.chat,
+            label=share.stretch.chat.name,
+            date=_date(run),
+            first_index=chunk.first_index,
+            last_index=chunk.last_index,
+            job=run.job,
+            call=call,
+            prompt_version=share.prompt_version,
+        )
     gate_counts.count(run.owner, call.model, findings)
     outcome = "memories" if findings.blocks else "nothing"
     note_read(run, share.stretch, share.character, chunk, outcome, memories=findings.memories, call=call)

@@ -19,6 +19,7 @@ MATERIAL = frozenset("charCard existingMemories recentMessages participants sour
 # Names that other programs use for the same things.
 ELSEWHERE = {"char": "charName", "card": "charCard", "messages": "recentMessages", "source": "sourceText"}
 NEEDED = {
+    "extraction_together": ("charName", "charCard", "participants", "existingMemories", "recentMessages", "mark"),
     "extraction": ("charName", "charCard", "existingMemories", "recentMessages", "mark"),
     "extraction_small": ("charName", "charCard", "existingMemories", "recentMessages", "mark"),
     "extraction_group": ("charName", "charCard", "participants", "existingMemories", "recentMessages", "mark"),

@@ -12,7 +12,7 @@ from memories.prompt_check import Problem, braced
 from memories.prompts import STRATEGIES
 
 GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (gettext_lazy("Extraction"), ("extraction", "extraction_small", "extraction_group")),
+    (gettext_lazy("Extraction"), ("extraction", "extraction_small", "extraction_group", "extraction_together")),
     (gettext_lazy("Consolidation"), STRATEGIES),
     (gettext_lazy("Other"), ("conversion",)),
 )
@@ -20,6 +20,7 @@ SHORT: dict[str, Any] = {
     "extraction": gettext_lazy("One to one"),
     "extraction_small": gettext_lazy("Small models"),
     "extraction_group": gettext_lazy("In groups"),
+    "extraction_together": gettext_lazy("Groups at once"),
     "consolidation_conservative": gettext_lazy("Conservative"),
     "consolidation_balanced": gettext_lazy("Balanced"),
     "consolidation_aggressive": gettext_lazy("Aggressive"),
@@ -29,6 +30,7 @@ LONG: dict[str, Any] = {
     "extraction": gettext_lazy("Extraction"),
     "extraction_small": gettext_lazy("Extraction with small models"),
     "extraction_group": gettext_lazy("Extraction in groups"),
+    "extraction_together": gettext_lazy("Extraction for a whole group at once"),
     "consolidation_conservative": gettext_lazy("Conservative consolidation"),
     "consolidation_balanced": gettext_lazy("Balanced consolidation"),
     "consolidation_aggressive": gettext_lazy("Aggressive consolidation"),
@@ -38,6 +40,7 @@ WHAT_FOR: dict[str, Any] = {
     "extraction": gettext_lazy("What a model is told when it reads a chat with one character."),
     "extraction_small": gettext_lazy("A shorter text for models with a context window below 8,192 tokens."),
     "extraction_group": gettext_lazy("What a model is told when several characters talk and one of them remembers."),
+    "extraction_together": gettext_lazy("What a model is told when one call is for all members of a group."),
     "consolidation_conservative": gettext_lazy("Only repetitions go; every other memory keeps its words."),
     "consolidation_balanced": gettext_lazy("Related facts are combined; nothing that stands alone is lost."),
     "consolidation_aggressive": gettext_lazy("As few memories as possible; small details may go, with a reason."),

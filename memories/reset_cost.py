@@ -15,11 +15,12 @@ from django.db.models import Avg, Count
 from django.db.models.functions import Length
 
 from accounts.models import User
-from memories import extraction_plan, queries, scopes
+from memories import extraction_plan, queries
 from memories.choices import TOGETHER
 from memories.extraction_plan import Plan
 from memories.extraction_wish import Ranges
 from memories.members import roster
+from memories.memory_file import facts_of
 from memories.models import MemoryFile
 from memories.price import ANSWER_TOKENS
 from memories.prompts import system_text
@@ -95,6 +96,8 @@ class _Estimate:
         self.ranges = {str(chat): one for chat, one in ranges.items()}
         self.again = again
         self.connection = default_connection(user)
+        self._plans: dict[tuple[UUID, UUID | None], Plan] = {}
+        self._facts: dict[UUID, int] = {}
         self.letters = _letters(user, [one.pk for one in chats])
 
     def cost(self) -> Cost:
@@ -135,35 +138,40 @@ class _Estimate:
         ratio = self.connection.bytes_per_token if self.connection is not None else 3.35
         if chat.group_id and len(counts) > 1 and (plans[0] and plans[0].choices.group_calls == TOGETHER):
             calls = _calls(plans[0], most, each / ratio)
-            shared = _fixed(plans[0]) + sum(self._own(plan, chat) for plan in plans)
+            shared = _fixed(plans[0]) + sum(self._own(plan) for plan in plans)
             tokens = calls * shared + round(most * each / ratio)
             answers = calls * ANSWER_TOKENS * sum(1 for one in counts if one)
         else:
             calls_of = [_calls(plan, count, each / ratio) for plan, count in zip(plans, counts, strict=True)]
             calls = sum(calls_of)
-            overhead = sum(n * (_fixed(plan) + self._own(plan, chat)) for plan, n in zip(plans, calls_of, strict=True))
+            overhead = sum(n * (_fixed(plan) + self._own(plan)) for plan, n in zip(plans, calls_of, strict=True))
             tokens = overhead + round(sum(counts) * each / ratio)
             answers = calls * ANSWER_TOKENS
         return ChatCost(chat.pk, most, calls, tokens, answers, self._price(tokens, answers))
 
     def _plan(self, reader: Character, chat: Chat) -> Plan | None:
+        """The same for all chats of a group, and for all others of a character."""
         if self.connection is None:
             return None
-        return extraction_plan.plan(self.user, reader, self.connection, chat=chat)
+        if (reader.pk, chat.group_id) not in self._plans:
+            plan = extraction_plan.plan(self.user, reader, self.connection, chat=chat)
+            self._plans[reader.pk, chat.group_id] = plan
+        return self._plans[reader.pk, chat.group_id]
 
-    def _own(self, plan: Plan | None, chat: Chat) -> int:
+    def _own(self, plan: Plan | None) -> int:
         """Tokens of a reader's card and known memories."""
         if plan is None:
             return 0
-        return min(plan.sizes.card, plan.size(plan.character.card_text)) + self._known(plan, chat)
+        return min(plan.sizes.card, plan.size(plan.character.card_text)) + self._known(plan)
 
-    def _known(self, plan: Plan, chat: Chat) -> int:
-        file = MemoryFile.objects.for_user(self.user).filter(character=plan.character).first()
-        if file is None:
-            return 0
-        file = scopes.file_of_reading(plan.character, chat)
-        texts = [text for _id, text in scopes.known_facts(file, plan.character, chat)]
-        return min(plan.sizes.memories, plan.size("\n".join(texts)))
+    def _known(self, plan: Plan) -> int:
+        """As many as the character's file holds, which is the most that a file for one chat may hold too."""
+        reader = plan.character.pk
+        if reader not in self._facts:
+            file = MemoryFile.objects.for_user(self.user).filter(character=plan.character, chat=None).first()
+            texts = [] if file is None else [text for _id, text in facts_of(file)]
+            self._facts[reader] = plan.size("\n".join(texts))
+        return min(plan.sizes.memories, self._facts[reader])
 
     def _price(self, tokens_in: int, tokens_out: int) -> Decimal | None:
         if self.connection is None:

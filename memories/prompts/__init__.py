@@ -31,6 +31,7 @@ VERSIONS = {
     "extraction": "1.0",
     "extraction_group": "1.0",
     "extraction_small": "1.0",
+    "extraction_together": "1.0",
     "consolidation_conservative": "1.0",
     "consolidation_balanced": "1.0",
     "consolidation_aggressive": "1.0",

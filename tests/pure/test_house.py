@@ -88,6 +88,8 @@ PURE = [
     "memories/superseding.py",
     "memories/templating.py",
     "memories/timeline_chart.py",
+    "memories/together_answer.py",
+    "memories/together_prompt.py",
     "memories/transcript.py",
     "memories/two_texts.py",
     "memories/wanted.py",
