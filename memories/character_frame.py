@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from jobs.models import Job
 from memories.automatic_state import AutoState, state_of
-from memories.models import Draft, MemoryFile, Revision
+from memories.models import Draft, MemoryFile, MemoryShare, Revision
 from memories.outlines import Outline, outline_of
 from memories.outside_text import open_conflict
 from memories.page_queries import Word, health_word, price_of, total_unread
+from memories.scopes import share_of
 from memories.unread import Unread, unread_by_chat
 from providers.models import Connection
 from providers.queries import default_connection
@@ -29,8 +30,25 @@ class CharacterFrame:
         self.character = character
 
     @cached_property
+    def share(self) -> MemoryShare | None:
+        """By which it remembers in somebody else's file."""
+        return share_of(self.character)
+
+    @cached_property
+    def shared_with(self) -> list[Character]:
+        """Who else remembers in the same file."""
+        file = self.file
+        if file is None:
+            return []
+        others = [one.character for one in file.shares.select_related("character").order_by("created_at")]
+        return [one for one in (file.character, *others) if one.pk != self.character.pk]
+
+    @cached_property
     def files(self) -> list[MemoryFile]:
-        """All memory files of the character, its own first, then those of single chats."""
+        """All memory files of the character, its own first, then those of single chats; the shared one while it
+        remembers in somebody else's file."""
+        if self.share is not None:
+            return [self.share.file]
         rows = MemoryFile.objects.for_user(self.user).filter(character=self.character)
         found = list(rows.select_related("attachment", "chat"))
         for file in found:

@@ -20,6 +20,7 @@ from memories.blocks import is_topic, timestamp
 from memories.file_editor import Editor
 from memories.local_time import local_now
 from memories.models import Memory, MemoryBlock, MemoryFile, Revision
+from memories.scopes import own_file
 from sync.models import Character
 
 
@@ -60,7 +61,7 @@ def add_block(
     expected_version: int | None = None,
 ) -> Revision | None:
     """Add a block that the person wrote to a character's file (or to this file); its topic becomes the first bullet."""
-    file = subject if isinstance(subject, MemoryFile) else memory_file.file_for(subject)
+    file = subject if isinstance(subject, MemoryFile) else own_file(subject)
     if not any(bullet.strip() for bullet in bullets):
         raise ValueError(_("A memory needs some text."))
     tag = [] if is_topic(bullets[0]) else [topic if is_topic(topic) else f"[{file.character.name} — {topic.strip()}]"]

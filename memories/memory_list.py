@@ -26,6 +26,7 @@ from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.outlines import Outline, outlines
 from memories.page_queries import memories_of
 from memories.review_queries import KINDS, counts
+from memories.scopes import share_of
 from sync.models import Character, Chat
 
 BULLETS_A_PAGE = 120
@@ -174,6 +175,7 @@ def queues(user: User, character: Character) -> list[Facet]:
     waiting = counts(user, character)
     labels: dict[str, str] = {
         "unverified": _("Unverified"),
+        "held": _("Held back"),
         "duplicates": _("Possible duplicates"),
         "changed": _("Source changed"),
         "superseded": _("Perhaps out of date"),
@@ -183,13 +185,19 @@ def queues(user: User, character: Character) -> list[Facet]:
 
 
 def file_of(user: User, character: Character) -> MemoryFile | None:
-    """The character's own memory file, if there is one already."""
+    """The file the character remembers in, if there is one already: its own, or the one it shares."""
+    share = share_of(character)
+    if share is not None:
+        return share.file
     rows = MemoryFile.objects.for_user(user).filter(character=character, chat=None)
     return rows.select_related("attachment").first()
 
 
 def files_of(user: User, character: Character) -> list[MemoryFile]:
-    """All memory files of a character, its own first, then those of single chats; one alone is no choice."""
+    """All memory files of a character, its own first, then those of single chats; one alone is no choice, and neither
+    is a shared one."""
+    if share_of(character) is not None:
+        return []
     rows = MemoryFile.objects.for_user(user).filter(character=character).select_related("chat")
     found = sorted(rows, key=lambda file: (file.chat_id is not None, file.name))
     return found if len(found) > 1 else []

@@ -17,6 +17,7 @@ from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.price import reading_price
 from memories.queries import extraction_settings
 from memories.review_queries import ReviewCounts, counts_of
+from memories.scopes import share_of
 from memories.unread import Unread, unread_by_character
 from providers.queries import default_connection
 from sync.models import Attachment, Character, Tavern
@@ -146,5 +147,7 @@ def _tile(
 
 
 def memories_of(user: User, character: Character) -> QuerySet[Memory]:
-    """The bullets of one character, topic tags left out."""
-    return Memory.objects.for_user(user).filter(block__file__character=character, is_topic=False)
+    """The bullets of one character, or of the file it shares; topic tags left out."""
+    share = share_of(character)
+    where = {"block__file__character": character} if share is None else {"block__file": share.file_id}
+    return Memory.objects.for_user(user).filter(is_topic=False, **where)

@@ -18,9 +18,9 @@ from memories.evidence import Evidence
 from memories.file_editor import NewMemory
 from memories.local_time import local_now
 from memories.members import Roster, roster
-from memories.memory_file import file_for
 from memories.models import MemoryBlock, Revision
 from memories.plain_text import plain_text
+from memories.scopes import file_of_reading, own_file
 from memories.transcript import Entry, Line
 from sync.models import Character, Group, Message
 
@@ -61,7 +61,7 @@ def _pin_one(
     user: User, character: Character, bullets: list[NewMemory], message: Message | None, batch: uuid.UUID
 ) -> Revision:
     character.tavern.owner = user
-    file = file_for(character)
+    file = own_file(character) if message is None else file_of_reading(character, message.chat)
     source: dict[str, Any] = {}
     if message is not None:
         source = {"chat": message.chat, "first_index": message.index, "last_index": message.index}

@@ -44,6 +44,12 @@ def file_of_reading(character: Character, chat: Chat) -> MemoryFile:
     return _file(character, chat, chosen, ()) if has_own_file(chosen, character, chat) else file_for(character)
 
 
+def own_file(character: Character) -> MemoryFile:
+    """The file that what a person writes for the character goes into, and that its pages show first."""
+    share = share_of(character)
+    return file_for(character) if share is None else share.file
+
+
 def known_facts(file: MemoryFile, character: Character, chat: Chat) -> list[tuple[UUID, str]]:
     """(id, text) of what a reading of `chat` for `character` may know: all of `file`, which file_of_reading gave, and
     nothing of any other. What a branch inherited lies in its own file."""

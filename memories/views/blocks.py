@@ -14,9 +14,9 @@ from accounts.access import PersonRequest, owned
 from memories import editing, locking
 from memories.character_frame import character_frame
 from memories.forms import BlockForm, BulletForm
-from memories.memory_file import file_for
 from memories.memory_list import Filters, cards
 from memories.models import MemoryBlock, MemoryFile, Revision
+from memories.scopes import own_file
 from memories.views.saying import back, came_from, explained, say
 from sync.models import Character
 
@@ -75,7 +75,7 @@ def write(request: PersonRequest, character_id: UUID) -> HttpResponse:
     form = BlockForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with explained(request):
-            file = file_for(character)
+            file = own_file(character)
             editing.add_block(request.user, file, _("written by hand"), form.lines(character.name))
             say(request, _("Written down."), undo_url(file))
         return redirect("memories:character", character_id)

@@ -17,11 +17,11 @@ from accounts.access import PersonRequest, owned
 from memories import drafts
 from memories.character_frame import character_frame
 from memories.draft_cards import cards, page_of, parts_on
-from memories.memory_file import file_for
-from memories.memory_list import facets, is_uuid
-from memories.models import Draft, MemoryFile, Revision
+from memories.memory_list import facets
+from memories.models import Draft, Revision
 from memories.views.blocks import undo_save_url
 from memories.views.editor_place import answer, bar, editing_url, held, latest_changes, place_in
+from memories.views.files import chosen_file
 from memories.views.saying import explained, say
 from sync.models import Character
 
@@ -30,9 +30,7 @@ from sync.models import Character
 def open_edit(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Begin to edit the character's memories (or the file that `file` names), or go on where the person was."""
     character = owned(Character, request, pk=character_id)
-    wanted = request.GET.get("file", "")
-    file = owned(MemoryFile, request, character=character, pk=wanted) if is_uuid(wanted) else file_for(character)
-    draft = drafts.open_edit(request.user, file)
+    draft = drafts.open_edit(request.user, chosen_file(request, character))
     return redirect(f"{editing_url(draft)}{_same_filters(request.GET)}")
 
 
