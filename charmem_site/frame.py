@@ -56,6 +56,7 @@ SETTINGS = (
     Target("providers:list", gettext_lazy("Models"), "brain", ("/settings/models/",)),
     Target("providers:spending", gettext_lazy("Spending"), "database", ("/settings/spending/", "/settings/budgets/")),
     Target("memories:extraction_settings", gettext_lazy("Extraction"), "brain", ("/settings/extraction/",)),
+    Target("memories:quality", gettext_lazy("Quality"), "circle-check", ("/settings/quality/",)),
     Target("memories:storage_settings", gettext_lazy("Storage"), "database", ("/settings/storage/",)),
     Target("memories:prompts", gettext_lazy("Prompts"), "pencil", ("/settings/prompts/",)),
     Target("memories:export_all", gettext_lazy("Export and import"), "download", ("/export/", "/import/")),

@@ -43,6 +43,11 @@ def name(check: str) -> str:
     return str(NAMES.get(check, check))
 
 
+def meaning(check: str) -> str:
+    """What a check looks for."""
+    return str(MEANINGS.get(check, ""))
+
+
 def reason(doubt: Mapping[str, Any]) -> str:
     """Why a bullet is doubted, for a badge: short, with the word or the memory that it is about."""
     check, detail = str(doubt.get("check", "")), str(doubt.get("detail", ""))
@@ -56,6 +61,19 @@ def reason(doubt: Mapping[str, Any]) -> str:
     }
     words = with_detail.get(check)
     return _plain(check) if words is None else words % {"what": detail}
+
+
+def reasons(row: Any) -> list[str]:
+    """Why a memory, a bullet of a draft or a held one is doubted; [] when nothing is said about it."""
+    names = [str(one) for one in row.unverified_names]
+    found = [_("not in the chat: %(what)s") % {"what": ", ".join(names)}] if names else []
+    return [*found, *(reason(one) for one in row.doubts if isinstance(one, Mapping))]
+
+
+def badge(row: Any) -> str:
+    """The one word or two that a bullet carries in a list."""
+    first = next((one for one in row.doubts if isinstance(one, Mapping)), None)
+    return _("unverified") if row.unverified_names or first is None else _plain(str(first.get("check", "")))
 
 
 def _plain(check: str) -> str:

@@ -75,7 +75,7 @@ class Evidence:
 def evidence(user: User, memory: Memory) -> Evidence:
     """Read it for a memory whose block, chat, job and call are loaded."""
     chat = memory.block.chat
-    quotes, missing = _quotes(user, [(memory.block.chat_id, memory.evidence)])[0]
+    quotes, missing = quotes_of(user, [(memory.block.chat_id, memory.evidence)])[0]
     before = ancestry(user, memory) if memory.parents else Ancestry()
     return Evidence(
         memory,
@@ -91,7 +91,7 @@ def evidence(user: User, memory: Memory) -> Evidence:
 
 def source_rows(user: User, sources: Sequence[Source]) -> list[SourceRow]:
     """Replaced memories with the messages they came from; one query for each chat."""
-    found = _quotes(user, [(source.chat_id, source.evidence) for source in sources])
+    found = quotes_of(user, [(source.chat_id, source.evidence) for source in sources])
     return [SourceRow(source, *quoted) for source, quoted in zip(sources, found, strict=True)]
 
 
@@ -112,7 +112,7 @@ def _named(items: Any) -> dict[str, str]:
     return {str(item.get("identity", "")): str(item.get("quote", "")) for item in found}
 
 
-def _quotes(user: User, wanted: list[tuple[UUID | None, Any]]) -> list[tuple[list[Quote], int]]:
+def quotes_of(user: User, wanted: list[tuple[UUID | None, Any]]) -> list[tuple[list[Quote], int]]:
     """For each pair of chat and stored evidence: its messages, and how many are not there any more."""
     by_chat: dict[UUID, set[str]] = {}
     for chat, items in wanted:

@@ -100,6 +100,12 @@ def as_flag(verdict: Verdict) -> Verdict:
     return replace(verdict, action=FLAG) if verdict.action == REPAIR else verdict
 
 
+def marked(new: NewMemory, check: str, detail: str) -> NewMemory:
+    """The bullet with one doubt more."""
+    told = {"check": check, "detail": detail[:LONGEST_DETAIL]}
+    return replace(new, is_unverified=True, doubts=[*new.doubts, told])
+
+
 def stricter(verdict: Verdict, action: str) -> Verdict:
     """The verdict with this action or its own, whichever is the stricter; nothing is mended any more."""
     chosen = next(one for one in STRICTEST if one in (verdict.action, action))

@@ -32,6 +32,7 @@ from memories.models import (
     Ancestor,
     DraftStep,
     ExtractedChunk,
+    HeldMemory,
     Memory,
     MemoryBlock,
     MemoryFile,
@@ -113,6 +114,7 @@ def erase(user: User, chat: Chat, *, with_memories: bool = False) -> None:
         _erase_rows(user, eraser)
         _erase_states(user, eraser)
         _erase_work(user, eraser)
+        HeldMemory.objects.for_user(user).filter(chat=chat).delete()
         try_it.forget(user, chat)
         jobs = ExtractedChunk.objects.for_user(user).filter(chat=chat, job__isnull=False).values("job")
         JobEvent.objects.for_user(user).filter(job__in=jobs).delete()

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories import editing, memory_file
 from memories.blocks import clean_bullet
-from memories.extraction_verdict import Findings
+from memories.extraction_verdict import INVENTED, Findings
 from memories.file_editor import Editor, NewMemory
 from memories.models import HeldMemory, Memory, MemoryBlock, MemoryFile
 
@@ -66,6 +66,12 @@ def write(file: MemoryFile, findings: Findings, **origin: Any) -> int:
     ]
     HeldMemory.objects.bulk_create(rows)
     return len(rows)
+
+
+def kind_of(row: HeldMemory) -> str:
+    """The check that held it back first of all."""
+    checks = [str(one.get("check", "")) for one in row.doubts]
+    return next(iter(checks), INVENTED)
 
 
 def decide(user: User, rows: Iterable[HeldMemory], decision: str, text: str | None = None) -> Decided:

@@ -11,14 +11,15 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
-from memories.models import Memory, MemoryFile, ReviewPair
+from memories.models import HeldMemory, Memory, MemoryFile, ReviewPair
 from memories.review_words import reason_words
 from sync.models import Character
 
 PAIRS_A_PAGE = 50
-KINDS = ("unverified", "duplicates", "changed", "superseded")
+KINDS = ("unverified", "held", "duplicates", "changed", "superseded")
 PAIR_KINDS = {"duplicates": ReviewPair.Kind.DUPLICATE, "superseded": ReviewPair.Kind.SUPERSEDED}
 FLAGS = {"unverified": Q(is_unverified=True), "changed": Q(is_source_changed=True)}
+WAITING = Q(state=HeldMemory.State.WAITING)
 _BY_KIND = {name: Q(kind=value) for name, value in PAIR_KINDS.items()}
 
 
@@ -30,10 +31,11 @@ class ReviewCounts:
     duplicates: int = 0
     changed: int = 0
     superseded: int = 0
+    held: int = 0
 
     @property
     def total(self) -> int:
-        return self.unverified + self.duplicates + self.changed + self.superseded
+        return sum(self.of(kind) for kind in KINDS)
 
     @property
     def first(self) -> str:
@@ -64,7 +66,7 @@ class PairRow:
 
 
 def counts(user: User, character: Character) -> ReviewCounts:
-    """What waits for one character; two queries."""
+    """What waits for one character; three queries."""
     return counts_of(user, [character.pk]).get(character.pk, ReviewCounts())
 
 
@@ -74,11 +76,17 @@ def counts_of(user: User, characters: Sequence[UUID] | None = None) -> dict[UUID
         FLAGS["unverified"] | FLAGS["changed"], is_topic=False
     )
     pairs: QuerySet[Any] = _open(user)
+    held: QuerySet[Any] = HeldMemory.objects.for_user(user).filter(WAITING)
     if characters is not None:
         memories = memories.filter(block__file__character__in=characters)
         pairs = pairs.filter(file__character__in=characters)
+        held = held.filter(file__character__in=characters)
     found: dict[UUID, dict[str, int]] = {}
-    for rows, field, queues in ((memories, "block__file__character", FLAGS), (pairs, "file__character", _BY_KIND)):
+    for rows, field, queues in (
+        (memories, "block__file__character", FLAGS),
+        (pairs, "file__character", _BY_KIND),
+        (held, "file__character", {"held": WAITING}),
+    ):
         tallies = {kind: Count("pk", filter=wanted) for kind, wanted in queues.items()}
         for character, *each in rows.order_by().values(field).annotate(**tallies).values_list(field, *queues):
             found.setdefault(character, {}).update(zip(queues, each, strict=True))
@@ -90,6 +98,12 @@ def memories_to_check(user: User, character: Character, kind: str, page: str | N
     rows = Memory.objects.for_user(user).filter(FLAGS[kind], block__file__character=character, is_topic=False)
     rows = rows.select_related("block__file", "block__chat").order_by("block__file", "block__order", "order", "pk")
     return Paginator(rows, PAIRS_A_PAGE).get_page(page)
+
+
+def held_to_check(user: User, character: Character) -> QuerySet[HeldMemory]:
+    """The bullets that a check held back and nobody decided, oldest first."""
+    rows = HeldMemory.objects.for_user(user).filter(WAITING, file__character=character)
+    return rows.select_related("chat", "file").order_by("created_at", "pk")
 
 
 def pairs_to_check(user: User, character: Character, kind: str, page: str | None) -> Page[ReviewPair]:

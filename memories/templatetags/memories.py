@@ -17,6 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from memories import doubts
 from memories.plain_text import first_words
 from memories.word_diff import Piece
 from sync.models import Character
@@ -31,6 +32,18 @@ def face(character: Character, css: str = "face") -> SafeString:
     url = f"{reverse('sync:portrait', args=[character.pk])}?v={character.portrait_hash[:8]}"
     lazy = SafeString(' loading="lazy"') if css == "portrait" else ""
     return format_html('<img class="{}" src="{}" alt="" width="240" height="360"{}>', css, url, lazy)
+
+
+@register.simple_tag
+def doubts_of(memory: Any) -> list[str]:
+    """Why a memory is doubted, each reason in words."""
+    return doubts.reasons(memory)
+
+
+@register.simple_tag
+def doubt_badge(memory: Any) -> str:
+    """What the badge of a doubted memory says."""
+    return doubts.badge(memory)
 
 
 @register.filter

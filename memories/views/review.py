@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from memories import review_queries, reviewing, source_changes
+from memories import held_page, review_queries, reviewing, source_changes
 from memories.ancestry import ancestry
 from memories.character_frame import character_frame
 from memories.evidence_page import source_rows
@@ -40,7 +40,9 @@ def page(request: PersonRequest, character_id: UUID, kind: str) -> HttpResponse:
         "is_behind": review_queries.is_behind(request.user, character),
     }
     number = request.GET.get("page")
-    if kind in review_queries.PAIR_KINDS:
+    if kind == "held":
+        context |= held_page.context(request.user, character, request.GET.get("check", ""), number)
+    elif kind in review_queries.PAIR_KINDS:
         rows = review_queries.pairs_to_check(request.user, character, kind, number)
         context |= {"page": rows, "pairs": review_queries.pair_rows(request.user, list(rows))}
     else:

@@ -41,6 +41,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("blocks", "uuid"): "block",
     ("memories", "uuid"): "memory",
     ("pairs", "uuid"): "pair",
+    ("held", "uuid"): "held",
     ("history", "uuid"): "revision",
     ("revisions", "uuid"): "revision",
     ("attachments", "uuid"): "attachment",

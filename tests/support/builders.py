@@ -23,6 +23,7 @@ from memories.models import (
     Ancestor,
     Draft,
     DraftStep,
+    HeldMemory,
     Memory,
     MemoryBlock,
     MemoryFile,
@@ -213,6 +214,12 @@ def make_pair(older: Memory, newer: Memory, **fields: Any) -> ReviewPair:
     return ReviewPair.objects.create(file=file, older=older.pk, newer=newer.pk, **{**values, **fields})
 
 
+def make_held(file: MemoryFile, text: str = "Heard a bell.", **fields: Any) -> HeldMemory:
+    """A bullet that a check held back."""
+    values = {"owner": file.owner, "doubts": [{"check": "temporary", "detail": ""}]}
+    return HeldMemory.objects.create(file=file, text=text, **{**values, **fields})
+
+
 def make_override(owner: User, text: str = "Write memories.", **fields: Any) -> PromptOverride:
     """A prompt of one's own."""
     values = {"name": "extraction", "base_version": "1.0", "base_text": text}
@@ -319,7 +326,7 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
 
     Keys: tavern, character, group, chat, group_chat, file, block, memory, revision, attachment, conflict, registration,
     issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft, proposal, ancestor,
-    trash, pair, override, invitation (when `admin` is given).
+    trash, pair, override, held, invitation (when `admin` is given).
     """
     tavern = make_tavern(owner)
     character = make_character(tavern, f"Seraphine{mark}", description=f"A warden {mark}", first_message=f"Hi {mark}")
@@ -376,6 +383,7 @@ def _manager_rows(owner: User, file: MemoryFile, memory: Memory, mark: str) -> d
         "trash": make_trash(file, f"A deleted night {mark}"),
         "pair": make_pair(memory, other),
         "override": make_override(owner, f"Write about {mark}."),
+        "held": make_held(file, f"Heard a bell {mark}.", label=mark),
     }
 
 
