@@ -6,6 +6,7 @@ from django.urls import path
 
 from memories.routes import (
     automatic,
+    batch,
     chat,
     consolidation,
     conversion,
@@ -68,6 +69,7 @@ urlpatterns = [
     path("wizard/later/", wizard.later, name="wizard_later"),
     *automatic.urlpatterns,
     *chat.urlpatterns,
+    *batch.urlpatterns,
     *consolidation.urlpatterns,
     *conversion.urlpatterns,
     *editor.urlpatterns,
