@@ -69,11 +69,14 @@ def cost_of_reading(
     chats: Sequence[Chat] | None = None,
     ranges: Ranges | None = None,
     again: bool = False,
+    members: Sequence[Character] | None = None,
+    group_calls: str = "",
 ) -> Cost:
     """The estimate for a character or a group, of all their chats or these. `ranges` as extraction.start_extraction;
-    `again`: also what was read already."""
+    `again`: also what was read already. Of a group, `members` are those that read, all without it; `group_calls` is a
+    way of asking them (memories/choices.py) instead of the one in force."""
     if group is not None:
-        readers = roster(user, group).characters
+        readers = roster(user, group).characters if members is None else list(members)
         rows = Chat.objects.for_user(user).filter(group=group, gone_at=None)
         shown = list(rows if chats is None else rows.filter(pk__in=[one.pk for one in chats]))
     elif character is not None:
@@ -83,18 +86,26 @@ def cost_of_reading(
         raise TypeError("a character or a group")
     if ranges:
         shown = [one for one in shown if chats is not None or str(one.pk) in ranges]
-    return _Estimate(user, readers, shown, ranges or {}, again=again).cost()
+    return _Estimate(user, readers, shown, ranges or {}, again=again, group_calls=group_calls).cost()
 
 
 class _Estimate:
     def __init__(
-        self, user: User, readers: Sequence[Character], chats: Sequence[Chat], ranges: Ranges, *, again: bool
+        self,
+        user: User,
+        readers: Sequence[Character],
+        chats: Sequence[Chat],
+        ranges: Ranges,
+        *,
+        again: bool,
+        group_calls: str = "",
     ) -> None:
         self.user = user
         self.readers = readers
         self.chats = chats
         self.ranges = {str(chat): one for chat, one in ranges.items()}
         self.again = again
+        self.group_calls = group_calls
         self.connection = default_connection(user)
         self._plans: dict[tuple[UUID, UUID | None], Plan] = {}
         self._facts: dict[UUID, int] = {}
@@ -136,7 +147,7 @@ class _Estimate:
         plans = [self._plan(one, chat) for one in self.readers]
         each = self.letters.get(chat.pk, USUAL_LETTERS) + SAID
         ratio = self.connection.bytes_per_token if self.connection is not None else 3.35
-        if chat.group_id and len(counts) > 1 and (plans[0] and plans[0].choices.group_calls == TOGETHER):
+        if chat.group_id and len(counts) > 1 and self._is_together(plans[0]):
             calls = _calls(plans[0], most, each / ratio)
             shared = _fixed(plans[0]) + sum(self._own(plan) for plan in plans)
             tokens = calls * shared + round(most * each / ratio)
@@ -148,6 +159,10 @@ class _Estimate:
             tokens = overhead + round(sum(counts) * each / ratio)
             answers = calls * ANSWER_TOKENS
         return ChatCost(chat.pk, most, calls, tokens, answers, self._price(tokens, answers))
+
+    def _is_together(self, plan: Plan | None) -> bool:
+        in_force = plan.choices.group_calls if plan is not None else ""
+        return (self.group_calls or in_force) == TOGETHER
 
     def _plan(self, reader: Character, chat: Chat) -> Plan | None:
         """The same for all chats of a group, and for all others of a character."""
