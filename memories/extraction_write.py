@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.run import JobFailed, JobRun
-from memories import gate_counts, held, watermark
+from memories import activity, gate_counts, held, watermark
 from memories.blocks import timestamp
 from memories.extraction_judge import Findings
 from memories.extraction_verdict import REPEATED, marked
@@ -24,6 +24,8 @@ from memories.reading import Mark, chunk_key
 from memories.transcript import Chunk
 from providers.models import Call
 from sync.models import Character, Chat
+
+PASSED_OVER = ("empty", "absent")  # outcomes of messages that no model was shown
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,18 @@ def write_share(run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
             prompt_version=share.prompt_version,
         )
     gate_counts.count(run.owner, call.model, findings)
+    activity.trace(run).judged(share.character, findings)
     outcome = "memories" if findings.blocks else "nothing"
-    note_read(run, share.stretch, share.character, chunk, outcome, memories=findings.memories, call=call)
+    note_read(
+        run,
+        share.stretch,
+        share.character,
+        chunk,
+        outcome,
+        memories=findings.memories,
+        left_out=findings.repeated,
+        call=call,
+    )
 
 
 def _add_blocks(editor: Editor, run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
@@ -131,12 +143,15 @@ def note_read(
         **fields,
     )
     watermark.advance(run.owner, stretch, character, chunk.entries)
+    if outcome in PASSED_OVER:
+        activity.trace(run).skipped(character, chunk, outcome)
 
 
 def passed(run: JobRun, chunk: Chunk) -> None:
-    """Move the job's progress over a chunk."""
+    """Move the job's progress over a chunk, and write its lines of the activity log."""
     step = run.job.step + len(chunk.lines)
     run.progress(step=step, total=max(run.job.total, step))
+    activity.trace(run).keep()
 
 
 def key_of(chat: Chat, character: Character, chunk: Chunk) -> str:

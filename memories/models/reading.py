@@ -56,6 +56,7 @@ class ExtractedChunk(OwnedModel):
     marks = models.JSONField(default=list, blank=True)
     messages = models.PositiveIntegerField(default=0)
     memories = models.PositiveIntegerField(default=0)
+    left_out = models.PositiveIntegerField(default=0)  # bullets that only repeated what is known
     # memories, nothing, empty (no text), skipped (counted as read by hand), absent (the member took no part), reopened
     outcome = models.CharField(max_length=20, default="memories")
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
