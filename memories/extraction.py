@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.urls import reverse
@@ -18,11 +19,11 @@ from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
-from memories import extraction_chunk, extraction_end, memory_file, queries, watermark
+from memories import activity, extraction_chunk, extraction_end, memory_file, queries, watermark
 from memories.events import ReadingBegan, reading_began
-from memories.extraction_wish import Ranges, need_model, wish
+from memories.extraction_wish import need_model, wish
 from memories.queries import Stretch, Waiting
-from memories.reading_limits import Limits
+from memories.reading_limits import Limits, Ranges
 from memories.wanted import Wanted
 from sync.models import Character, Chat
 
@@ -71,7 +72,7 @@ def waiting_of(user: User, character: Character, wanted: Wanted) -> list[Waiting
     return list(queries.each_waiting(user, character, wanted.chats, wanted.groups, limits))
 
 
-def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, is_automatic: bool) -> dict[str, object]:
+def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, is_automatic: bool) -> dict[str, Any]:
     """The fields of a job that reads for one character."""
     return {
         "key": f"{KIND}:{character.pk}",
@@ -143,4 +144,4 @@ def page_of(job: Job) -> str:
 
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(kind=KIND, title=_("Extract memories"), run=run, page=page_of, unit="messages")
+    return JobKind(kind=KIND, title=_("Extract memories"), run=activity.telling(run), page=page_of, unit="messages")

@@ -18,9 +18,10 @@ from jobs.models import Job
 from memories import extraction
 from memories.choices import TOGETHER
 from memories.chosen import choices_for
-from memories.extraction_wish import Ranges, need_model, wish
+from memories.extraction_wish import need_model, wish
 from memories.members import roster
 from memories.queries import Waiting
+from memories.reading_limits import Ranges
 from memories.together import KIND as TOGETHER_KIND
 from memories.wanted import Wanted
 from sync.models import Character, Chat, Group
@@ -76,7 +77,7 @@ def _chats(user: User, group: Group, chosen: Sequence[Chat] | None) -> list[Chat
 
 def _start_each(user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool) -> Job:
     """Members whose own job is under way have the group's chats read by that one."""
-    parts: list[dict[str, object]] = []
+    parts: list[dict[str, Any]] = []
     found: list[Waiting] = []
     for place, character in enumerate(members, start=1):
         waiting = extraction.waiting_of(user, character, wanted)
@@ -86,15 +87,15 @@ def _start_each(user: User, group: Group, members: Sequence[Character], wanted: 
         if active is None or not extraction.widen(user, active, wanted, is_automatic=is_automatic):
             label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(members)}
             parts.append({**part, "label": label[:300]})
-    fields = {"subject": f"group:{group.pk}", "label": _label(group)}
-    parent, is_new = enqueue_batch(user, extraction.KIND, parts, key=f"{KEY}{group.pk}", **fields)
+    key, subject = f"{KEY}{group.pk}", f"group:{group.pk}"
+    parent, is_new = enqueue_batch(user, extraction.KIND, parts, key=key, subject=subject, label=_label(group))
     if not is_new:
         _add(user, parent, parts)
     extraction.tell_of_beginning(user, found)
     return parent
 
 
-def _add(user: User, parent: Job, parts: Sequence[dict[str, object]]) -> None:
+def _add(user: User, parent: Job, parts: Sequence[dict[str, Any]]) -> None:
     """Give a batch that is under way the members that had ended in it."""
     for part in parts:
         enqueue(user, extraction.KIND, parent=parent, **part)

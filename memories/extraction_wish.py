@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories import queries
 from memories.members import readers
-from memories.reading_limits import spans_of
+from memories.reading_limits import Ranges, spans_of
 from memories.wanted import Wanted
 from providers.queries import default_connection
 from sync.models import Character, Chat
-
-Ranges = Mapping[str, Sequence[int | None]]  # {chat id: [first or None, last or None]}, message numbers
 
 
 def need_model(user: User) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from accounts.models import User
 from memories.chosen import choices_for
 from memories.wanted import NOWHERE, Ends, Span, Wanted
 from sync.models import Character, Chat, Message
 
+Ranges = Mapping[str, Sequence[int | None]]  # {chat id: [first or None, last or None]}, message numbers, both included
 
-def spans_of(user: User, ranges: dict[str, list[int | None]] | None) -> dict[str, tuple[Span, ...]]:
+
+def spans_of(user: User, ranges: Ranges | None) -> dict[str, tuple[Span, ...]]:
     """Message numbers {chat: [first, last]} as stretches that survive changes of the chat.
 
     A stretch without a message is left out of what is read: its chat gets no span at all.
@@ -23,7 +27,7 @@ def spans_of(user: User, ranges: dict[str, list[int | None]] | None) -> dict[str
     return found
 
 
-def _rows(user: User, chat: object) -> tuple[list[int], list[str]]:
+def _rows(user: User, chat: str) -> tuple[list[int], list[str]]:
     rows = list(Message.objects.for_user(user).filter(chat=chat).order_by("index").values_list("index", "identity"))
     return [row[0] for row in rows], [row[1] for row in rows]
 

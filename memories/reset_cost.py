@@ -18,16 +18,16 @@ from accounts.models import User
 from memories import extraction_plan, queries
 from memories.choices import TOGETHER
 from memories.extraction_plan import Plan
-from memories.extraction_wish import Ranges
 from memories.members import roster
 from memories.memory_file import facts_of
 from memories.models import MemoryFile
 from memories.price import ANSWER_TOKENS
 from memories.prompts import system_text
+from memories.reading_limits import Ranges
 from memories.unread import SHOWN, USUAL_LETTERS, unread_in
 from memories.wanted import is_inside
 from providers.base import Usage
-from providers.ledger import cost_of
+from providers.prices import cost_of
 from providers.queries import default_connection
 from sync.models import Character, Chat, Group, Message
 
@@ -115,9 +115,16 @@ class _Estimate:
         counts = {one.pk: self._counts(one) for one in self.readers}
         parts = [self._chat(chat, [counts[one.pk].get(chat.pk, 0) for one in self.readers]) for chat in self.chats]
         parts = [one for one in parts if one.messages]
-        sums = [sum(getattr(one, name) for one in parts) for name in ("messages", "calls", "tokens_in", "tokens_out")]
-        is_most = any(one.group_id for one in self.chats) and len(self.readers) > 1
-        return Cost(*sums, self._price(sums[2], sums[3]), parts, is_most)
+        tokens_in, tokens_out = sum(one.tokens_in for one in parts), sum(one.tokens_out for one in parts)
+        return Cost(
+            sum(one.messages for one in parts),
+            sum(one.calls for one in parts),
+            tokens_in,
+            tokens_out,
+            self._price(tokens_in, tokens_out),
+            parts,
+            is_most=len(self.readers) > 1,
+        )
 
     def _counts(self, reader: Character) -> Mapping[UUID, int]:
         plain = [one for one in self.chats if str(one.pk) not in self.ranges]

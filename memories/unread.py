@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, Subquery, When
@@ -113,7 +114,7 @@ def _of_groups(user: User, groups: list[Group]) -> dict[UUID, dict[UUID, Unread]
     return found
 
 
-def _behind_marks(user: User, pairs: list[tuple[Chat, UUID]]) -> dict[tuple[UUID, UUID], int]:
+def _behind_marks(user: User, pairs: Sequence[tuple[Any, UUID]]) -> dict[tuple[UUID, UUID], int]:
     """Unread messages by (chat, character); each chat comes with `shared`, as `_shared` says."""
     chats = {chat.pk: chat for chat, _whose in pairs}
     marks = {}
@@ -124,7 +125,7 @@ def _behind_marks(user: User, pairs: list[tuple[Chat, UUID]]) -> dict[tuple[UUID
     missing: dict[tuple[UUID, UUID], int] = {}
     for chat, whose in pairs:
         index, waiting, counted = marks.get((chat.pk, whose), (-1, 0, -1))
-        begin = max(index, chat.shared)  # type: ignore[attr-defined]
+        begin = max(index, chat.shared)
         known = _behind.get((chat.pk, begin))
         if counted == chat.version:
             counts[chat.pk, whose] = waiting

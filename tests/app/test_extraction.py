@@ -261,11 +261,12 @@ def test_a_prompt_too_long_for_the_model_is_halved(flux: Character, fake: FakeMo
     overflow = {
         "error": {"message": "This model's maximum context length is 2048 tokens", "code": "context_length_exceeded"}
     }
-    fake.respond(400, overflow)
+    fake.respond(400, overflow, times=2)
     fake.answers("NO_NEW_MEMORIES", "NO_NEW_MEMORIES")
     job = extract(flux)
     assert job.state == Job.State.DONE
-    assert told(fake) == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert told(fake) == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]
+    assert "Too long for the model’s context window; now with less of the card and the memories." in log_of(job)
     assert "Too long for the model’s context window; now 2 messages at a time." in log_of(job)
     put_messages(flux.chats.get(), lines(6))
     fake.respond(400, overflow, times=20)

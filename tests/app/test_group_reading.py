@@ -1,4 +1,4 @@
-"""A group's chats are read for each member: own point, own memories, nothing it cannot know, nobody stops the others."""
+"""A group's chats are read for each member: own point, own memories, nothing it cannot know, nobody stops others."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from accounts.models import User
 from jobs.drain import run_until_idle
 from jobs.enqueue import retry
 from jobs.models import Job
-from memories import extraction, memory_file, unread, watermark
+from memories import memory_file, unread, watermark
 from memories.extraction_group import start_group
 from memories.memory_file import file_for
 from memories.models import ExtractedChunk, ExtractionSettings
 from providers.models import Call
-from sync.models import Character, Chat, Group
+from sync.models import Character, Group
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
-from tests.support.group_story import make_chat, make_group, members, put
+from tests.support.group_story import make_chat, make_group, members
 
 TALK = [
     "Ren: Who goes to the mill?",

@@ -118,7 +118,7 @@ def test_the_absent_are_not_named_and_get_nothing(alice: User, group: Group, fak
 def test_whoever_is_ahead_is_not_asked_again(alice: User, group: Group, fake: FakeModel) -> None:
     ExtractionSettings.objects.filter(user=alice).update(asks_present_only=False)
     chat = make_chat(group, [*TALK, *TALK])
-    orla, pim, sefa = members(group)
+    orla, pim, _sefa = members(group)
     watermark.mark_read(alice, chat, orla, 5)
     start_extraction(alice, character=pim, chat=chat, ranges={str(chat.pk): [None, 3]})
     run_until_idle(alice)

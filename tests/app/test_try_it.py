@@ -124,7 +124,7 @@ def test_the_answer_is_read_as_it_would_be_and_nothing_is_saved(
     assert "&lt;memory&gt;" in page
     assert [list(kind.objects.for_user(alice).values()) for kind in kinds] == before
     call = Call.objects.for_user(alice).get()
-    assert (call.purpose, call.subject) == ("extraction", f"chat:{chat.pk}")
+    assert (call.purpose, call.subject) == ("extraction", f"character:{flux.pk}/chat:{chat.pk}")
 
 
 def test_no_memory_file_is_made_by_looking(alice: User, alice_client: Client, model: Connection) -> None:

@@ -37,7 +37,7 @@ def make_chat(group: Group, lines: list[str], name: str = "one evening", **field
 def put(chat: Chat, lines: list[str], start: int = 0) -> None:
     """Make the chat hold exactly these messages."""
     cards = {one.name: one.avatar for one in members(chat.group)}  # type: ignore[arg-type]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for line in lines:
         name, _colon, text = line.partition(": ")
         role = Message.Role.CHARACTER if name in cards else Message.Role.USER
