@@ -11,6 +11,7 @@ class MemoriesConfig(AppConfig):
         from memories import (
             again,
             automatic,
+            batch_report,
             consolidation,
             conversion,
             conversion_databank,
@@ -37,6 +38,7 @@ class MemoriesConfig(AppConfig):
         registry.register(conversion_databank.job_kind())
         for kind in KINDS:
             make_searchable(kind)
+        registry.add_panel(batch_report.panel)
         registry.register(review.job_kind())
         registry.register(forgetting.job_kind())
         registry.every(review.EVERY, "memories compared", review.sweep)

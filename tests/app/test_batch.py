@@ -13,7 +13,7 @@ from jobs.chunk import run_next
 from jobs.drain import run_until_idle
 from jobs.enqueue import request_cancel, retry
 from jobs.models import Job
-from memories import batch_start, batch_tree, extraction
+from memories import batch_report, batch_start, batch_tree, extraction
 from memories.models import ExtractedChunk, ExtractionOverride, ExtractionSettings
 from memories.unread import unread_by_character, unread_by_group
 from providers.models import Connection
@@ -153,6 +153,19 @@ def test_one_that_fails_stops_nobody_and_is_tried_again_alone(
     assert retry(job)
     assert run_all(alice, job).state == Job.State.DONE
     assert len(fake.chats) - read == 5, "only the failed one was read again"
+
+
+def test_the_report_says_what_came_out_and_what_failed(
+    alice_client: Client, alice: User, three: list[Character], fake: FakeModel
+) -> None:
+    fake.respond(404, {"error": {"message": "no such model"}})
+    job = run_all(alice, batch_start.start_batch(alice, batch_start.everything(alice)))
+    report = batch_report.report_of(alice, job)
+    assert (report.chunks, report.memories, report.messages) == (10, 2, 84)
+    assert report.repeated == 8, "each further chunk only repeats what the first one said"
+    assert [count for _pk, _name, count in report.characters] == [1, 1]
+    page = words(soup(alice_client.get(f"/jobs/{job.pk}/")).select_one("section[aria-labelledby=rr]"))
+    assert "Repetitions refused 8" in page and "1 part failed" in page and "Retry" in page
 
 
 def test_the_page_without_javascript(alice_client: Client, three: list[Character]) -> None:
