@@ -94,6 +94,7 @@ class JobRun:
         self.params: dict[str, Any] = dict(job.params)
         self.lease = lease
         self.is_watched = False
+        self.carried: dict[str, Any] = {}  # whatever the kind wants at hand until the end of this chunk
         self._notes = Notes(job)
         self._writing = threading.Lock()
         self._thread = threading.get_ident()

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.registry import JobKind
-from memories import again_run, drafts, watermark
+from memories import activity, again_run, drafts, watermark
 from memories.again_range import Range
 from memories.again_result import goes, put_back, take_out
 from memories.consolidation_parts import DONE
@@ -157,4 +157,4 @@ def replaced(proposal: Proposal) -> list[str]:
 
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(again_run.KIND, _("Read again"), again_run.run, page_of, "messages")
+    return JobKind(again_run.KIND, _("Read again"), activity.telling(again_run.run), page_of, "messages")

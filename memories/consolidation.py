@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from jobs.registry import JobKind
-from memories import consolidation_result, consolidation_run, drafts, proposals
+from memories import activity, consolidation_result, consolidation_run, drafts, proposals
 from memories.consolidation_old import add_back
 from memories.consolidation_plan import Item
 from memories.consolidation_reads import compare, estimate, items_of, stack, undecided, view_of
@@ -206,4 +206,6 @@ def _note(proposal: Proposal, fates: dict[str, dict[str, Any]], new: dict[str, s
 
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(consolidation_run.KIND, _("Consolidate memories"), consolidation_run.run, page_of, "chunks")
+    return JobKind(
+        consolidation_run.KIND, _("Consolidate memories"), activity.telling(consolidation_run.run), page_of, "chunks"
+    )

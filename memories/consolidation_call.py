@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobRun
+from memories import activity
 from memories.consolidation_answer import Made, read
 from memories.extraction_call import interruption
 from memories.extraction_prompt import Prompt
 from providers.base import Completion, ProviderError, Request
-from providers.complete import complete
 from providers.models import Call, Connection
 
 
@@ -64,7 +64,7 @@ def ask(
         job=run.job,
     )
     try:
-        done = complete(connection, request, stop=run.should_stop, note=run.log)
+        done = activity.complete(run, connection, request)
     except ProviderError as error:
         raise _translated(run, error) from error
     made = read(done.text, refs, is_truncated=done.is_truncated, ignore=prompt.examples)

@@ -18,6 +18,7 @@ from accounts.models import User
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
 from memories import (
+    activity,
     consolidation_run,
     conversion_rules,
     conversion_source,
@@ -324,4 +325,4 @@ def run(run: JobRun) -> Outcome:
 
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(CONVERT, _("Import notes"), run, page_of, "chunks")
+    return JobKind(CONVERT, _("Import notes"), activity.telling(run), page_of, "chunks")

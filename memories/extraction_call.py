@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobPaused, JobRun, Stopped
+from memories import activity
 from memories.answer import Answer
 from memories.extraction_plan import Question
 from providers.base import Completion, ProviderError
-from providers.complete import complete
 
 MOST_ANSWER = 8_000  # tokens that a second try may ask for at most
 
@@ -54,7 +54,7 @@ def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None
     run.check()
     request = question.request(answer_tokens, run.job)
     try:
-        done = complete(question.connection, request, stop=run.should_stop, note=run.log)
+        done = activity.complete(run, question.connection, request)
     except ProviderError as error:
         if error.error_type == "reasoning_only":
             return None

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobRun
-from memories import extraction_plan, queries, scopes
+from memories import activity, extraction_plan, queries, scopes
 from memories.extraction_call import TooLong, ask
 from memories.extraction_judge import Fact, settle
 from memories.extraction_plan import Plan
@@ -54,6 +54,7 @@ def read_chunk(run: JobRun, stretch: Stretch, character: Character, *, is_automa
     Nothing happens when the chat changed meanwhile: at the next turn it is counted again.
     """
     scene = Scene.of(run.owner, stretch.chat)
+    activity.trace(run).concerns(character, stretch.chat)
     while True:
         work = Work(run, stretch, character, _plan(run, stretch, character), scene, is_automatic)
         chunk = cut(work.plan, stretch)
@@ -140,6 +141,7 @@ def _read(work: Work, chunk: Chunk) -> None:
     run, character, chat = work.run, work.character, work.stretch.chat
     refuse_repetition(run, chat, character, chunk)
     run.progress(doing=doing(chunk))
+    activity.trace(run).collected(chunk)
     others = work.scene.participants(chunk, [character]) if work.scene else []
     file = scopes.file_of_reading(character, chat)
     known = scopes.known_facts(file, character, chat)

@@ -9,6 +9,7 @@ import regex
 from django.utils.translation import gettext as _
 
 from jobs.run import JobRun
+from memories import activity
 from memories.answer import without_reasoning
 from memories.extraction_plan import Question, seed_of
 from memories.extraction_prompt import marker
@@ -17,7 +18,6 @@ from memories.prompts import system_text
 from memories.templating import pieces
 from memories.transcript import join_lines
 from providers.base import ProviderError, Request
-from providers.complete import complete
 
 PURPOSE = "checking"
 LEAST = 300  # tokens of an answer: some models think first
@@ -42,7 +42,7 @@ def ask(run: JobRun, question: Question, bench: Bench, text: str, bullets: str, 
         is_automatic=question.is_automatic,
     )
     try:
-        done = complete(question.connection, request, stop=run.should_stop, note=run.log)
+        done = activity.complete(run, question.connection, request)
     except ProviderError as error:
         text = _("A further check of the new memories brought nothing, so they were kept with their marks: %(why)s")
         run.log(text % {"why": error.message}, "warn")

@@ -17,7 +17,16 @@ from django.utils.translation import gettext as _
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
-from memories import extraction_chunk, extraction_end, extraction_plan, queries, scopes, together_prompt, watermark
+from memories import (
+    activity,
+    extraction_chunk,
+    extraction_end,
+    extraction_plan,
+    queries,
+    scopes,
+    together_prompt,
+    watermark,
+)
 from memories.extraction_call import MOST_ANSWER, Read, TooLong, ask
 from memories.extraction_judge import Fact, settle
 from memories.extraction_plan import Plan, Question, seed_of
@@ -135,6 +144,7 @@ def _read_turn(run: JobRun, turn: Turn) -> None:
     if scene is None:
         raise extraction_chunk.no_message()
     everybody = list(turn.stretches)
+    activity.trace(run).concerns(None, turn.chat)
     while True:
         plan = _plan(run, turn, everybody[0])
         chunk = extraction_chunk.cut(plan, turn.stretches[everybody[0]])
@@ -170,6 +180,7 @@ def _ask_and_write(
     for one in present:
         refuse_repetition(run, turn.chat, one, chunk)
     run.progress(doing=extraction_chunk.doing(chunk))
+    activity.trace(run).collected(chunk)
     readers = _readers(turn.chat, present)
     question = _question(turn, plan, scene, chunk, readers)
     read = ask(run, question)
@@ -270,4 +281,6 @@ def page_of(job: Job) -> str:
 
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(kind=KIND, title=_("Extract memories of a group"), run=run, page=page_of, unit="messages")
+    return JobKind(
+        kind=KIND, title=_("Extract memories of a group"), run=activity.telling(run), page=page_of, unit="messages"
+    )

@@ -21,12 +21,13 @@ from jobs.enqueue import enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import JobFailed, JobRun, Outcome, done
-from memories import extraction_plan, group_chat, try_merge, try_notes
+from memories import activity, doubts, extraction_plan, group_chat, try_merge, try_notes
 from memories.blocks import is_topic
 from memories.extraction_call import Read, TooLong, ask_once
 from memories.extraction_judge import Fact, Findings, judge
 from memories.extraction_plan import Plan, Question
 from memories.file_editor import NewMemory
+from memories.injected import injected_for
 from memories.memory_file import facts_of
 from memories.memory_filters import topic_words
 from memories.models import MemoryFile
@@ -201,10 +202,14 @@ def run(run: JobRun) -> Outcome:
     if read is None:
         text = _("The model used up its answer with thinking. Nothing was saved.")
         raise JobFailed(text, hint=_("Allow longer answers, or choose a model that thinks less."), error_type="answer")
-    found = judge(read.answer, preview.chunk, preview.known, trial.character, preview.participants)
+    injected = injected_for(run.owner, trial.chat, trial.character, preview.chunk)
+    choices, people = preview.plan.choices, preview.participants
+    judged = judge(
+        read.answer, preview.chunk, preview.known, trial.character, people, choices=choices, injected=injected
+    )
     with run.commit():
         run.progress(step=1)
-    return done({"text": _sentence(found), "trial": _result(read, found, preview)})
+    return done({"text": _sentence(judged), "trial": _result(read, judged, preview)})
 
 
 def _trial(run: JobRun) -> Trial:
@@ -234,6 +239,7 @@ def _result(read: Read, found: Findings, preview: Preview) -> dict[str, Any]:
         "is_cut": read.answer.is_cut,
         "blocks": [_block(block) for block in found.blocks],
         "left_out": found.left_out,
+        "held": [(one.new.text, "; ".join(doubts.reasons(one.new))) for one in found.held],
         "unverified": found.unverified,
         "memories": found.memories,
         "messages": len(preview.chunk.lines),
@@ -257,7 +263,7 @@ def _block(block: list[NewMemory]) -> dict[str, Any]:
                 "text": one.text,
                 "unknown": one.unverified_names,
                 "is_similar": bool(one.duplicate_of),
-                "is_invented": one.is_unverified and not one.unverified_names,
+                "reasons": [doubts.reason(doubt) for doubt in one.doubts],
             }
             for one in block
             if one.text != topic
@@ -272,4 +278,4 @@ def page_of(job: Job) -> str:
 
 def job_kind() -> JobKind:
     """How jobs/registry.py knows this work."""
-    return JobKind(kind=KIND, title=_("Try a prompt"), run=run, page=page_of)
+    return JobKind(kind=KIND, title=_("Try a prompt"), run=activity.telling(run), page=page_of)
