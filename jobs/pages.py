@@ -80,6 +80,11 @@ class JobsPage(LivePage):
         return lines(self.page.object_list)
 
     @property
+    def starts(self) -> list[registry.Start]:
+        """Where work can be started."""
+        return registry.starts
+
+    @property
     def filters(self) -> list[dict[str, Any]]:
         names = {"": _("All"), "done": _("Done"), "failed": _("Failed"), "cancelled": _("Stopped")}
         return [{"value": value, "name": names[value], "is_here": value == self.show} for value in self.FILTERS]

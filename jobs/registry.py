@@ -63,8 +63,18 @@ def every(seconds: float, name: str, call: Callable[[], None]) -> None:
     periodics[name] = Periodic(name, seconds, call)
 
 
+@dataclass(frozen=True)
+class Start:
+    """A button on the list of jobs: somewhere to start work. `url_name` is looked up when the page is drawn."""
+
+    label: Any
+    url_name: str
+    icon: str
+
+
 panels: list[tuple[str, BuildPanel]] = []
 facts: list[FactsOf] = []
+starts: list[Start] = []
 
 
 def add_panel(build: BuildPanel, kind: str = "") -> None:
@@ -73,6 +83,11 @@ def add_panel(build: BuildPanel, kind: str = "") -> None:
     The job was reached through its owner, so reverse managers such as `job.calls` are open.
     """
     panels.append((kind, build))
+
+
+def add_start(start: Start) -> None:
+    """Show a button on the list of jobs."""
+    starts.append(start)
 
 
 def add_facts(look_up: FactsOf) -> None:

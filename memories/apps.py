@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class MemoriesConfig(AppConfig):
@@ -39,6 +40,7 @@ class MemoriesConfig(AppConfig):
         for kind in KINDS:
             make_searchable(kind)
         registry.add_panel(batch_report.panel)
+        registry.add_start(registry.Start(gettext_lazy("Read many chats"), "memories:batch", "plus"))
         registry.register(review.job_kind())
         registry.register(forgetting.job_kind())
         registry.every(review.EVERY, "memories compared", review.sweep)
