@@ -68,7 +68,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _undo_url(character_id: UUID, done: held.Decided) -> str:
-    query = urlencode({"at": done.at.isoformat(), "batch": done.batch})
+    query = urlencode({"at": done.at.isoformat(), "batch": str(done.batch)})
     return f"{reverse('memories:held_undo', args=[character_id])}?{query}"
 
 
