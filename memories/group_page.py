@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -16,7 +17,7 @@ from accounts.models import User
 from accounts.wording import number
 from jobs.models import Job
 from memories.automatic_state import AutoState, state_of
-from memories.choices import Choices
+from memories.choices import EACH, TOGETHER, Choices
 from memories.chosen import choices_for
 from memories.file_names import auto_file_name
 from memories.member_rules import LEFT_OUT, PERSONA, Entry, speaker_key
@@ -32,11 +33,12 @@ from providers.queries import default_connection
 from sync.models import Character, Chat, Group, Message
 
 STRETCH = 20  # messages, in which a member spoke or not
-CARDS_EACH = 4
+CARDS_EACH = 3
 MOST_COSTS = 1_000
 ASKED = 4  # unknown names about which the page itself asks
 
-_costs: dict[UUID, tuple[Any, Cost]] = {}  # group: what was unread, and what reading that costs
+# (group, way of asking, member or None): what was unread, and what reading that costs
+_costs: dict[tuple[UUID, str, UUID | None], tuple[Any, Cost]] = {}
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Row:
     unread: Unread = field(default_factory=Unread)
     mark: Watermark | None = None  # of the chat that was used last
     job: Job | None = None  # the newest reading of this group's chats for this member
+    price: Decimal | None = None  # of what is left, when the last reading failed
 
     @property
     def character(self) -> Character:
@@ -66,11 +69,6 @@ class Row:
         return self.job if self.job and self.job.state == Job.State.FAILED and self.unread.messages else None
 
     @property
-    def part(self) -> str:
-        """“Alice (2 of 6)” while it is read as a part of the group."""
-        return self.job.label if self.job and self.job.parent_id else ""
-
-    @property
     def is_reading(self) -> bool:
         return bool(self.job and self.job.is_active)
 
@@ -84,6 +82,11 @@ class Row:
         if self.unread.messages:
             return Word("warn", _("%(n)s unread") % {"n": number(self.unread.messages)})
         return Word("ok", _("up to date"))
+
+    @property
+    def is_late_here(self) -> bool:
+        """Whether something is unread in the chat that was used last."""
+        return self.mark is None or self.mark.waiting > 0
 
     @property
     def health(self) -> Word:
@@ -165,17 +168,37 @@ class GroupFrame:
         return max((one.messages for one in self.unread_by_member.values()), default=0)
 
     @cached_property
-    def cost(self) -> Cost | None:
-        """What reading everything unread would take, for all members together; worked out once for what is unread."""
-        if not self.unread:
-            return None
+    def each(self) -> Cost:
+        """What reading everything unread would take when each member is asked alone."""
+        return self._cost(EACH)
+
+    @cached_property
+    def together(self) -> Cost:
+        """The same with one call for all of them."""
+        return self._cost(TOGETHER)
+
+    @property
+    def cost(self) -> Cost:
+        """The one that is chosen."""
+        return self.together if self.choices.group_calls == TOGETHER else self.each
+
+    def cost_of(self, member: Character) -> Cost:
+        """What reading the rest for one member would take."""
+        return self._cost(EACH, member)
+
+    def _cost(self, way: str, member: Character | None = None) -> Cost:
+        """Worked out once for what is unread: pages ask every few seconds."""
+        key = (self.group.pk, way, None if member is None else member.pk)
         one = self.connection
-        facts = ({pk: part.messages for pk, part in self.unread_by_member.items()}, self.choices, one and one.pk)
-        known = _costs.get(self.group.pk)
+        unread = {pk: part.messages for pk, part in self.unread_by_member.items()}
+        facts = (unread, self.choices, one and (one.pk, one.model, one.price_in, one.price_out))
+        known = _costs.get(key)
         if known is None or known[0] != facts:
             if len(_costs) >= MOST_COSTS:
                 _costs.clear()
-            known = _costs[self.group.pk] = (facts, cost_of_reading(self.user, group=self.group))
+            members = None if member is None else [member]
+            found = cost_of_reading(self.user, group=self.group, members=members, group_calls=way)
+            known = _costs[key] = (facts, found)
         return known[1]
 
     @cached_property
@@ -238,9 +261,13 @@ class GroupFrame:
             job=jobs.get(pk) or (self.running if self.running and not self.running.is_batch else None),
         )
 
-    @property
+    @cached_property
     def failed(self) -> list[Row]:
-        return [row for row in self.rows if row.failed]
+        """Members whose last reading failed, with the price of the rest."""
+        found = [row for row in self.rows if row.failed]
+        for row in found:
+            row.price = self.cost_of(row.character).price
+        return found
 
     @cached_property
     def _marks(self) -> dict[UUID, Watermark]:
@@ -266,12 +293,14 @@ class GroupFrame:
         """Seats and speakers that a person said something about, in the order of the group."""
         by_avatar = {one.avatar: one for one in self.cards}
         said = (one for one in self.roster.entries if one.key in self.roster.choices)
-        return [Correction(one, by_avatar.get(one.stands_for)) for one in said]
+        return [Correction(one, by_avatar.get(one.stands_for or one.key)) for one in said]
 
     @property
-    def left_out(self) -> list[Entry]:
-        """Who sits or speaks and is not asked because a person said so."""
-        return [one for one in self.roster.entries if one.kind in (PERSONA, LEFT_OUT)]
+    def left_out(self) -> list[Correction]:
+        """Who sits or speaks and is not asked because a person said so, with the card of its file if there is one."""
+        by_avatar = {one.avatar: one for one in self.cards}
+        silent = (one for one in self.roster.entries if one.kind in (PERSONA, LEFT_OUT))
+        return [Correction(one, by_avatar.get(one.key)) for one in silent]
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:

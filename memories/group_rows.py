@@ -6,9 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from memories.group_page import GroupFrame, Row
 from memories.health import Step, steps_of
 from memories.models import MemoryFile
+from memories.page_queries import Word
 from memories.unread import unread_in
 from sync.models import Character, FileConflict
 
@@ -37,6 +40,12 @@ class Reaching:
 
     row: Row
     missing: list[Step]
+
+    @property
+    def word(self) -> Word:
+        """The state of its file; a file that SillyTavern reads and that is behind is not healthy yet."""
+        word = self.row.health
+        return Word("warn", _("not up to date")) if word.kind == "ok" and self.missing else word
 
 
 def health_rows(frame: GroupFrame) -> list[Reaching]:

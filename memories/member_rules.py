@@ -53,6 +53,7 @@ class Choice:
 class Entry:
     """One seat or speaker and what it stands for: the avatar of a card in `stands_for`, or "".
 
+    `name` is that of the card with this avatar, else the one it spoke under most often, else the file's.
     `kind` is CARD, PERSONA, LEFT_OUT, or "" as long as nobody knows who it is.
     """
 
@@ -115,12 +116,13 @@ def resolve(
 ) -> Resolved:
     """Every seat and speaker once, with what it stands for; `choices` are those of a person, by key."""
     finder = _Finder(cards, choices)
-    entries = _seated(seats)
+    names = {card.avatar: card.name for card in cards}
+    entries = _seated(seats, names)
     for speaker in sorted(speakers, key=lambda one: -one.messages):
         key = speaker_key(speaker.name, speaker.avatar)
         if key != BY_NAME:
-            entry = entries.setdefault(key, Entry(key, speaker.name.strip() or _stem(key)))
-            if entry.is_seated and not entry.messages and speaker.name.strip():
+            entry = entries.setdefault(key, Entry(key, names.get(key) or speaker.name.strip() or _stem(key)))
+            if key not in names and entry.is_seated and not entry.messages and speaker.name.strip():
                 entry.name = speaker.name.strip()
             entry.messages += speaker.messages
     for key, choice in choices.items():
@@ -131,11 +133,13 @@ def resolve(
     return Resolved(list(entries.values()))
 
 
-def _seated(seats: Iterable[Seat]) -> dict[str, Entry]:
+def _seated(seats: Iterable[Seat], names: Mapping[str, str]) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for seat in seats:
         if seat.avatar:
-            entry = entries.setdefault(seat.avatar, Entry(seat.avatar, _stem(seat.avatar), is_seated=True))
+            entry = entries.setdefault(
+                seat.avatar, Entry(seat.avatar, names.get(seat.avatar) or _stem(seat.avatar), is_seated=True)
+            )
             entry.is_muted |= seat.is_muted
     return entries
 

@@ -61,8 +61,16 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
 
     from accounts.ownership import unscoped
     from search import index
-    from tests.support import scenes_consolidation, scenes_conversion, scenes_editor, scenes_migration
-    from tests.support import scenes_prompts, scenes_review
+    from tests.support import (
+        scenes_automatic,
+        scenes_consolidation,
+        scenes_conversion,
+        scenes_editor,
+        scenes_groups,
+        scenes_migration,
+        scenes_prompts,
+        scenes_review,
+    )
     from tests.support import scenes_rest as rest
     from tests.support.people import make_person
     from tests.support.scenes import just_begun, lived_in
@@ -81,6 +89,8 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= scenes_consolidation.add_consolidations(alice, scene["character"].tavern)
         scene |= scenes_conversion.add_imports(alice, scene["character"].tavern)
         scene |= scenes_migration.add_extension(alice)
+        scene |= scenes_groups.add_groups(alice, scene["character"].tavern)
+        scene |= scenes_automatic.add_news(alice, scene["character"], scene["chat"])
         just_begun(people["beginner"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
     index.step(seconds=60)
@@ -92,6 +102,8 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made |= {name: (path, "alice") for name, path in scenes_consolidation.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_conversion.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_migration.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_groups.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_automatic.paths(scene).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
     sessions = {"": ""}
