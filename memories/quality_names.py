@@ -1,0 +1,188 @@
+"""Names and numbers of a bullet that no source holds (pure).
+
+Capital letters mark names where a script has them. German writes every noun with one, so there a name is known by what
+stands around it; katakana, honorifics and words like "called" mark names in scripts without capitals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import regex
+from rapidfuzz import fuzz
+
+from memories import quality_numbers as numbers
+from memories.names import ORDINARY, SENTENCE_START
+from memories.quality_index import same_stem
+from memories.quality_text import ALL_STOP, POSSESSIVE, STOP, UNSPACED, WORD, fold, meanings
+
+SURE, LIKELY, MAYBE = 1.0, 0.6, 0.3
+LIKE = 75.0  # rapidfuzz score at which a name may be another language's form of a known one
+LOOK_BACK = 40
+ARTICLELESS = frozenset({"ru", "uk", "pl", "cs", "tr", "id", "sv", ""})  # a sentence may open with any noun
+KATAKANA = regex.compile(r"\p{Katakana}[\p{Katakana}ー・]{2,}")
+LOANWORDS = frozenset(
+    "コーヒー テレビ ドア テーブル ホテル レストラン バス タクシー カメラ ラジオ ピアノ ギター ナイフ ベッド ソファ シャツ "
+    "スマホ メール メッセージ ニュース チーム リーダー メンバー パーティー ビール ワイン ケーキ パン スープ ノート ペン "
+    "トラック エンジン コンピューター データ システム プロジェクト アルバイト ボタン カード ゲーム グループ ルール スパイ "
+    "パートナー ライバル ショック ストレス トラブル チャンス プレゼント メニュー レシピ キッチン ポケット スーツ".split()
+)
+HONORED = regex.compile(r"(\p{Han}{1,4})(?:さん|様|さま|君|くん|ちゃん|氏|先生|先輩|先生|小姐|夫人|医生|队长)")
+CALLED = regex.compile(
+    r"(?:名叫|叫做|名为|という名の|اسمه|اسمها|يدعى|تدعى|בשם|ชื่อ|라는)\s*([\p{L}\p{M}]{2,12})|([\p{Han}\p{Katakana}ー]{2,8})という"
+)
+TITLES = frozenset(
+    "herr frau fraulein dr doktor professor graf grafin baron baronin furst konig konigin prinz prinzessin kapitan "
+    "kapellmeister pfarrer pater bruder schwester onkel tante meister hauptmann kommissar inspektor richter advokat "
+    "anwalt bauer wirt freiherr ritter sir lady lord general oberst leutnant kanzler bischof agent".split()
+)
+GERMAN_NOUN = regex.compile(
+    r"(?:ung|heit|keit|schaft|tion|tat|nis|tum|ling|chen|lein|eit|ismus|ur|enz|anz|age|ei|e|en|er|em|es)$"
+)
+GERMAN_BEFORE = frozenset("in nach aus bei von mit an vom zu namens hiess und gegen fur".split())
+CYRILLIC_TO_LATIN = str.maketrans(
+    dict(zip("абвгдезийклмнопрстуфхыэіїєґ", "a b v g d e z i i k l m n o p r s t u f kh y e i i e g".split(), strict=True))
+    | {"ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ю": "iu", "я": "ia", "ь": "", "ъ": ""}
+)
+
+
+def latin(word: str) -> str:
+    """A folded Cyrillic word in Latin letters, roughly."""
+    return word.translate(CYRILLIC_TO_LATIN)
+
+
+@dataclass(frozen=True)
+class Strange:
+    """A name or number without a source, and how sure it is that it is one (0 to 1)."""
+
+    word: str
+    sureness: float
+
+
+class Known:
+    """What the sources name and count; build it once for many bullets."""
+
+    def __init__(self, sources: Iterable[str], names: Iterable[str]) -> None:
+        self.text = "\n".join((*sources, *names))
+        words = WORD.findall(self.text)
+        self.words = {part for word in words for part in _parts(word)}
+        self.names = {part for word in words if word[:1].isupper() for part in _parts(word)}
+        self.words |= {latin(word) for word in self.words}
+        self.names |= {latin(word) for word in self.names}
+        self._names_by_start: dict[str, list[str]] = {}
+        for name in self.names:
+            self._names_by_start.setdefault(name[:3], []).append(name)
+        self._words_by_start: dict[str, list[str]] = {}
+        for word in self.words:
+            self._words_by_start.setdefault(word[:4], []).append(word)
+        self.numbers = numbers.of_source(self.text)
+        self.has_latin = regex.search(r"\p{Latin}{3}", self.text) is not None
+        self._scripts_without_case = len(UNSPACED.findall(self.text)) > 0.3 * len(self.text)
+
+    def knows(self, word: str, *, foreign: bool) -> bool:
+        """Whether a name stands in the sources, in whatever form; `foreign` allows another language's spelling."""
+        if "'" in (folded := fold(word).replace("ʼ", "'")):
+            return self._knows(folded.partition("'")[0], foreign=foreign) or self._knows(folded, foreign=foreign)
+        parts = [part for part in _parts(word) if len(part) > 1]
+        return self._knows(folded, foreign=foreign) or all(self._knows(part, foreign=foreign) for part in parts)
+
+    def _knows(self, part: str, *, foreign: bool) -> bool:
+        for one in dict.fromkeys((part, latin(part))):
+            if one in self.words or any(_one_name(one, name) for name in self._names_by_start.get(one[:3], ())):
+                return True
+            if any(same_stem(one, word) and len(one) > 5 for word in self._words_by_start.get(one[:4], ())):
+                return True
+            if foreign and any(fuzz.ratio(one, name) >= LIKE for name in self.names):
+                return True
+        return False
+
+    def counts(self, number: int) -> bool:
+        """Whether the sources give a number, also shortened ("sixty" for 60,000) or as a year of a century."""
+        known = self.numbers
+        if number in known or any(number % unit == 0 and number // unit in known for unit in (100, 1000, 10**6, 10**8)):
+            return True
+        return 1000 <= number < 3000 and number % 100 in known and number % 100 > 0
+
+    def strange(self, text: str, language: str, *, foreign: bool) -> list[Strange]:
+        """Names and numbers of a bullet without a source, surest first."""
+        found = [Strange(str(one), SURE) for one in numbers.of_bullet(text, language) if not self.counts(one)]
+        found += self._strange_names(text, language, foreign=foreign)
+        return sorted({one.word: one for one in found}.values(), key=lambda one: -one.sureness)
+
+    def _strange_names(self, text: str, language: str, *, foreign: bool) -> list[Strange]:
+        found = [
+            Strange(run, SURE if len(run) > 3 else LIKELY)
+            for run in KATAKANA.findall(text)
+            if run not in self.text and run not in LOANWORDS
+        ]
+        marked = [match[1] for match in HONORED.finditer(text)]
+        marked += [match[1] or match[2] for match in CALLED.finditer(text)]
+        found += [Strange(name, SURE) for name in marked if not self._has_pair(name)]
+        if self._scripts_without_case and foreign:
+            return found  # names of these scripts have no one spelling in another
+        return found + self._capitals(text, language, foreign=foreign)
+
+    def _has_pair(self, name: str) -> bool:
+        return name in self.text or any(name[at : at + 2] in self.text for at in range(len(name) - 1))
+
+    def _capitals(self, text: str, language: str, *, foreign: bool) -> list[Strange]:
+        words = list(WORD.finditer(text))
+        found = []
+        for place, match in enumerate(words):
+            word = match[0]
+            if not word[:1].isupper() or self._is_ordinary(word, language):
+                continue
+            if self.knows(word, foreign=foreign):
+                continue
+            before = words[place - 1][0] if place else ""
+            starts = SENTENCE_START.search(text[max(0, match.start() - LOOK_BACK) : match.start()]) is not None
+            after = words[place + 1][0] if place + 1 < len(words) else ""
+            sureness = _sureness(word, before, after, language, starts=starts)
+            if foreign and sureness < SURE:
+                sureness /= 2
+            if sureness:
+                found.append(Strange(POSSESSIVE.sub("", word.replace("’", "'")), sureness))
+        return found
+
+    def _is_ordinary(self, word: str, language: str) -> bool:
+        folded = POSSESSIVE.sub("", fold(word))
+        stop = STOP.get(language, ALL_STOP)
+        if len(folded) < 2 or folded in ORDINARY or folded in stop or (word.isupper() and len(word) < 4):
+            return True
+        return len(folded) > 3 and bool(meanings(folded, language or "-", 2))
+
+
+def _one_name(word: str, name: str) -> bool:
+    """Whether two words are one name in different forms: case endings, plurals, possessives."""
+    shorter = min(len(word), len(name))
+    common = next((at for at, (a, b) in enumerate(zip(word, name, strict=False)) if a != b), shorter)
+    return common >= max(3, shorter - 2) and abs(len(word) - len(name)) <= 3 and len(word) - common <= 3
+
+
+def _parts(word: str) -> list[str]:
+    folded = POSSESSIVE.sub("", fold(word).replace("ʼ", "'"))
+    return [folded, *regex.split("['-]", folded)] if "-" in folded or "'" in folded else [folded]
+
+
+def _sureness(word: str, before: str, after: str, language: str, *, starts: bool) -> float:
+    if language == "de":
+        return _german(word, fold(before), before, starts=starts)
+    if not starts:
+        return SURE
+    if after[:1].isupper() and after[1:2].islower():
+        return LIKELY
+    if language in ARTICLELESS or fold(word).endswith(("ing", "ly", "tion", "ness", "ed", "s")):
+        return 0.0
+    return MAYBE
+
+
+def _german(word: str, folded_before: str, before: str, *, starts: bool) -> float:
+    """A German noun or a name? Titles, bare prepositions and a name in front of it speak for the name."""
+    if folded_before in TITLES:
+        return SURE
+    if GERMAN_NOUN.search(fold(word)):
+        return SURE if before[:1].isupper() and not starts and folded_before not in STOP["de"] else 0.0
+    if before[:1].isupper() and not starts and folded_before not in STOP["de"]:
+        return LIKELY
+    return MAYBE if starts or folded_before in GERMAN_BEFORE else 0.0
