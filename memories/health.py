@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from memories.models import MemoryFile
+from memories.scopes import share_of
 from sync import registration, vectors
 from sync.models import Attachment, Character, FileConflict, Tavern
 
@@ -42,10 +43,13 @@ class Reach:
 
 
 def reach(character: Character) -> Reach:
-    """What stands between this character's memories and the prompt; asks the database only, at most four times."""
+    """What stands between this character's memories and the prompt; asks the database only, at most five times."""
     tavern = character.tavern
     files = MemoryFile.objects.for_user(tavern.owner).filter(character=character, chat__isnull=True)
     file = files.select_related("owner", "attachment__tavern__owner", "attachment__registration").first()
+    if share := share_of(character):
+        file = share.file
+        file.attachment, file.written_version = share.attachment, share.written_version
     attachment = file.attachment if file else None
     conflict = _conflict(attachment)
     steps = steps_of(tavern, file, conflict)

@@ -22,6 +22,7 @@ from memories.routes import (
     quality,
     replace,
     review,
+    scopes,
     search,
     timeline,
 )
@@ -84,6 +85,7 @@ urlpatterns = [
     *quality.urlpatterns,
     *replace.urlpatterns,
     *review.urlpatterns,
+    *scopes.urlpatterns,
     *search.urlpatterns,
     *timeline.urlpatterns,
 ]

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import PersonRequest, owned
 from memories.character_frame import character_frame
 from memories.health import reach
+from memories.scope_words import isolation
 from memories.views.polled import polled
 from sync.models import Character
 
@@ -22,4 +23,5 @@ def page(request: PersonRequest, character_id: UUID) -> HttpResponse:
     context = {"hero": character_frame(request.user, character), "tab": "health", "reach": reach(character)}
     if request.htmx:
         return polled(request, "memories/_reach.html", context)
+    context["isolation"] = isolation(request.user, character)
     return render(request, "memories/health.html", context)

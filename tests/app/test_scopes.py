@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from jobs.models import Job
-from memories import memory_file, scope_change
+from memories import ancestors, memory_file, scope_change
 from memories.file_state import dump
 from memories.memory_file import file_for
 from memories.models import MemoryFile, MemoryScope
 from memories.scopes import file_of_reading, scope_of
-from sync.models import Character, Chat
+from memories.templatetags.memories import chat_title
+from sync.models import Attachment, Character, Chat
 from tests.support.branching import make_branch, remember, texts_in
-from tests.support.builders import make_character, make_chat, make_job, make_tavern
+from tests.support.builders import make_attachment, make_character, make_chat, make_job, make_tavern
 
 EARLY, LATE, ELSEWHERE = "Seraphine keeps the well.", "Seraphine lost the key.", "Seraphine sang at the inn."
 IN_BRANCH, TWICE = "In the branch she found the key.", "The well is deep."
@@ -133,8 +138,6 @@ def test_only_what_is_read_from_now_on_can_be_divided(
 
 
 def test_a_memory_made_of_two_lines_stays(file: MemoryFile, alice: User, sera: Character, branch: Chat) -> None:
-    from memories import ancestors
-
     ids = {one.text: one for one in memory_file.memories_of(file)}
     ancestors.keep_by_id(file, [str(ids[LATE].pk), str(ids[IN_BRANCH].pk)])
     with memory_file.change(file, reason="Merged") as editor:
@@ -152,3 +155,87 @@ def test_nothing_changes_while_chats_are_read(file: MemoryFile, alice: User, ser
     with pytest.raises(ValueError, match="being read"):
         scope_change.choose(alice, sera, "chat", "shared")
     assert scope_of(sera).scope == MemoryScope.Scope.ALL
+
+
+def page_of(client: Client, sera: Character, query: str = "") -> str:
+    return client.get(f"/characters/{sera.pk}/memory/{query}").content.decode()
+
+
+def test_the_page_shows_what_would_move_does_it_and_takes_it_back(
+    file: MemoryFile, alice: User, alice_client: Client, sera: Character, branch: Chat
+) -> None:
+    before = dump(file)
+    assert "One memory for all chats" in page_of(alice_client, sera)
+    shown = page_of(alice_client, sera, "?choice=branches")
+    assert "What would move" in shown
+    assert str(chat_title(branch.name)) in shown
+    answer = alice_client.post(f"/characters/{sera.pk}/memory/choose/", {"choice": "branches", "moves": "on"})
+    assert texts_in(own(sera, branch))[-1] == "Written by hand."
+    toast = next(iter(get_messages(answer.wsgi_request)))
+    assert toast.extra_tags
+    assert "Each branch remembers its own past" in page_of(alice_client, sera)
+    alice_client.post(toast.extra_tags)
+    assert (dump(file_for(sera)), scope_of(sera).timeline) == (before, "shared")
+
+
+def test_the_settings_lead_to_it(alice_client: Client, sera: Character) -> None:
+    settings = alice_client.get(f"/characters/{sera.pk}/settings/").content.decode()
+    assert f'href="/characters/{sera.pk}/memory/"' in settings
+
+
+def test_an_undo_that_came_too_late_says_so_and_keeps_everything(
+    file: MemoryFile, alice: User, alice_client: Client, sera: Character, branch: Chat
+) -> None:
+    done = scope_change.choose(alice, sera, "all", "branches")
+    memory_file.clear(own(sera, branch), author=alice)
+    answer = alice_client.post(f"/characters/{sera.pk}/memory/undo/?choice=all&batch={done.batch}", follow=True)
+    assert "was changed since" in answer.content.decode()
+    assert scope_of(sera).timeline == "branches"
+
+
+def test_the_page_says_what_is_kept_apart_and_what_is_not(
+    file: MemoryFile, alice: User, alice_client: Client, sera: Character, main: Chat, inn: Chat, branch: Chat
+) -> None:
+    scope_change.choose(alice, sera, "chat", "shared")
+    shown = page_of(alice_client, sera)
+    assert "Its text is kept here and not yet in any prompt." in shown
+    assert "/db-add source=chat name=&quot;Seraphine-chatThe long night-memories.md&quot;" in shown
+    held = own(sera, main)
+    held.attachment = make_attachment(sera, held.name)
+    held.save()
+    assert "in force in all chats of the character: not isolated" in page_of(alice_client, sera)
+    at_inn = own(sera, inn)
+    at_inn.attachment = make_attachment(sera, at_inn.name)
+    Attachment.objects.for_user(alice).filter(pk=at_inn.attachment.pk).update(scope="chat", chat=inn, character=None)
+    at_inn.save()
+    health = alice_client.get(f"/characters/{sera.pk}/health/").content.decode()
+    assert "In force in this chat only." in health
+    assert "not isolated" in health
+
+
+def test_a_character_with_one_memory_has_nothing_to_keep_apart(
+    file: MemoryFile, alice_client: Client, sera: Character
+) -> None:
+    assert "kept apart" not in alice_client.get(f"/characters/{sera.pk}/health/").content.decode()
+
+
+def test_the_same_query_count_for_many_branches(
+    file: MemoryFile, alice: User, alice_client: Client, sera: Character, main: Chat
+) -> None:
+    with CaptureQueriesContext(connection) as few:
+        page_of(alice_client, sera, "?choice=branches")
+    for number in range(6):
+        other = make_branch(main, 5, 6, name=f"Branch {number}")
+        remember(file, other, f"In branch {number}.", 8)
+    with CaptureQueriesContext(connection) as many:
+        page_of(alice_client, sera, "?choice=branches")
+    assert len(many) <= len(few) + 8  # one more for each chat whose messages are dated
+
+
+def test_a_strangers_character_is_not_there(charlie: User, client: Client, sera: Character) -> None:
+    client.force_login(charlie)
+    his = make_character(make_tavern(charlie), "Kaspar")
+    assert client.get(f"/characters/{sera.pk}/memory/").status_code == 404
+    assert client.get(f"/characters/{his.pk}/memory/share/?with={sera.pk}").status_code == 404
+    answer = client.post(f"/characters/{his.pk}/memory/share/begin/", {"with": str(sera.pk)})
+    assert answer.status_code == 404

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.messages import get_messages
 from django.test import Client
 
 from accounts.models import User
 from jobs.drain import run_until_idle
 from jobs.models import Job
-from memories import memory_file, mirrored, outside_text, scope_change, sharing, write_back
+from memories import memory_file, mirrored, outside_text, pinning, scope_change, sharing, write_back
+from memories.health import reach
 from memories.memory_file import file_for
 from memories.models import MemoryBlock, MemoryFile, MemoryShare
 from memories.scopes import file_of_reading, share_of
@@ -218,3 +220,55 @@ def test_what_cannot_be_shared_says_why(alice: User, mara: Character, bram: Char
     with pytest.raises(ValueError, match="divided"):
         sharing.share(alice, other, ida, takes_along=False)
     assert MemoryShare.objects.for_user(alice).count() == 1
+
+
+def test_the_pages_lead_through_it(alice: User, alice_client: Client, mara: Character, bram: Character) -> None:
+    add(file_for(mara), HERS)
+    add(file_for(bram), HIS)
+    scope = f"/characters/{bram.pk}/memory/"
+    assert "would remember in the file of Mara" in alice_client.get(f"{scope}share/?with={mara.pk}").content.decode()
+    answer = alice_client.post(f"{scope}share/begin/", {"with": str(mara.pk), "takes": "on"})
+    page = alice_client.get(f"/characters/{bram.pk}/").content.decode()
+    assert HERS in page
+    assert "shared with" in page
+    assert HERS in alice_client.get(f"/characters/{bram.pk}/?q=lighthouse").content.decode()
+    assert "Its own memory rests" in alice_client.get(scope).content.decode()
+    assert "Let Bram remember for itself" in alice_client.get(f"/characters/{mara.pk}/memory/").content.decode()
+    alice_client.post(next(iter(get_messages(answer.wsgi_request))).extra_tags)
+    assert (share_of(bram), texts_in(file_for(mara))) == (None, [HERS])
+    assert HIS in alice_client.get(f"/characters/{bram.pk}/").content.decode()
+
+
+def test_what_a_person_writes_goes_into_the_shared_file(
+    alice: User, alice_client: Client, mara: Character, bram: Character
+) -> None:
+    sharing.share(alice, bram, mara, takes_along=False)
+    alice_client.post(f"/characters/{bram.pk}/write/", {"topic": "The pier", "bullets": "Both know the pier."})
+    pinning.pin(alice, [bram], ["Both hear the bell."])
+    assert texts_in(file_for(mara)) == ["Both know the pier.", "Both hear the bell."]
+    assert texts_in(file_for(bram)) == []
+    edit = alice_client.get(f"/characters/{bram.pk}/edit/", follow=True)
+    assert "Both know the pier." in edit.content.decode()
+
+
+def test_ending_it_on_the_page_can_be_taken_back(
+    alice: User, alice_client: Client, mara: Character, bram: Character
+) -> None:
+    sharing.share(alice, bram, mara, takes_along=False)
+    answer = alice_client.post(f"/characters/{bram.pk}/memory/share/end/")
+    assert share_of(bram) is None
+    alice_client.post(next(iter(get_messages(answer.wsgi_request))).extra_tags)
+    assert share_of(bram) is not None
+
+
+@pytest.mark.usefixtures("written")
+def test_health_speaks_of_the_copy_in_its_own_data_bank(
+    alice: User, alice_client: Client, mara: Character, bram: Character
+) -> None:
+    sharing.share(alice, bram, mara, takes_along=False)
+    run_until_idle(alice)
+    shown = {step.key: step.ok for step in reach(bram).steps}
+    assert shown["file"]
+    page = alice_client.get(f"/characters/{mara.pk}/memory/").content.decode()
+    assert page.count("not in the Data Bank’s list yet") == 2
+    assert "/db-add source=character name=&quot;Bram-memories.md&quot;" in page

@@ -1,0 +1,105 @@
+"""What keeps the memories of a character's chats apart in SillyTavern, and what does not yet: in words.
+
+SillyTavern shows every file of a character's Data Bank in all of its chats; a file in the Data Bank of a chat only
+there (spec/sillytavern §5). Chats are never written by CharMem, so a person, or the page in SillyTavern, registers a
+file there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from memories import mirrored
+from memories.memory_file import canonical
+from memories.models import MemoryFile
+from memories.scopes import files_in_use, is_divided, scope_of, share_of
+from memories.sharing import sharers
+from sync import registration
+from sync.models import Attachment, Character, Chat
+
+
+@dataclass(frozen=True)
+class InForce:
+    """Where the text of one file reaches prompts. `kind` is ok, warn or off; `paste_line` registers it by hand."""
+
+    file: MemoryFile
+    kind: str
+    text: str
+    chat: Chat | None = None
+    character: Character | None = None
+    paste_line: str = ""
+
+
+def isolation(user: User, character: Character) -> list[InForce]:
+    """One line for each file, when memories are divided; else nothing has to be kept apart."""
+    if share_of(character) is not None or not is_divided(scope_of(character)):
+        return []
+    return [_of_chat(file) if file.chat else _of_character(file) for file in files_in_use(user, character)]
+
+
+def _of_character(file: MemoryFile) -> InForce:
+    attachment = file.attachment
+    if attachment is None or not attachment.is_registered or not file.version:
+        return InForce(file, "off", _("It is in no prompt yet."))
+    text = _(
+        "It stands in the character’s Data Bank, so it is in force in all chats, those with a memory of their own too."
+    )
+    return InForce(file, "warn", text)
+
+
+def _of_chat(file: MemoryFile) -> InForce:
+    attachment, chat = file.attachment, file.chat
+    if attachment is not None and attachment.is_registered:
+        if attachment.scope == Attachment.Scope.CHAT:
+            return InForce(file, "ok", _in_this_chat(chat), chat)
+        text = _(
+            "This file is in force in all chats of the character: not isolated. "
+            "Remove it from the character’s Data Bank."
+        )
+        return InForce(file, "warn", text, chat)
+    namesakes = Attachment.objects.for_user(file.owner).filter(
+        character=file.character_id, name=file.name, is_registered=True
+    )
+    if namesakes.exists():
+        text = _(
+            "A file of this name stands in the character’s Data Bank: in force in all chats, not isolated, "
+            "and not kept up to date. Remove it there."
+        )
+    else:
+        text = _("Its text is kept here and not yet in any prompt.")
+    line = registration.paste_line(file.name, canonical(file), Attachment.Scope.CHAT) if file.version else ""
+    return InForce(file, "warn" if namesakes else "off", text, chat, paste_line=line)
+
+
+def _in_this_chat(chat: Chat | None) -> str:
+    if chat is not None and chat.group_id is not None:
+        return _("In force in this group chat only, for every member who speaks there.")
+    return _("In force in this chat only.")
+
+
+def copies(user: User, character: Character) -> list[InForce]:
+    """Where a shared memory lies: one line for each character."""
+    share = share_of(character)
+    file = share.file if share is not None else next((one.file for one in sharers(user, character)), None)
+    if file is None:
+        return []
+    return [_copy(file, one) for one in mirrored.copies_of(file)]
+
+
+def _copy(file: MemoryFile, copy: mirrored.Copy) -> InForce:
+    attachment, character = copy.attachment, copy.character
+    if mirrored.open_conflict(copy) is not None:
+        return InForce(
+            file, "warn", _("Its copy was changed in SillyTavern too; a decision is needed."), None, character
+        )
+    if attachment is None or not attachment.file_present:
+        return InForce(file, "off", _("It is written within seconds."), None, character)
+    if not attachment.is_registered:
+        line = registration.paste_line(attachment.name, canonical(file))
+        return InForce(file, "warn", _("Written, and not in the Data Bank’s list yet."), None, character, line)
+    if copy.written_version != file.version:
+        return InForce(file, "warn", _("The newest memories are not written yet."), None, character)
+    return InForce(file, "ok", _("In force in all of its chats."), None, character)
