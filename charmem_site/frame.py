@@ -60,6 +60,7 @@ SETTINGS = (
     Target("memories:storage_settings", gettext_lazy("Storage"), "database", ("/settings/storage/",)),
     Target("memories:prompts", gettext_lazy("Prompts"), "pencil", ("/settings/prompts/",)),
     Target("memories:export_all", gettext_lazy("Export and import"), "download", ("/export/", "/import/")),
+    Target("memories:activity", gettext_lazy("Activity"), "list-checks", ("/activity/",)),
     Target("accounts:people", gettext_lazy("People"), "users-round", ("/people/",), admin=True),
 )
 HELP = Target("charmem_site:help", gettext_lazy("Help"), "circle-question-mark", ("/help/", "/about/"), "i")

@@ -10,6 +10,8 @@ class MemoriesConfig(AppConfig):
     def ready(self) -> None:
         from jobs import registry
         from memories import (
+            activity_page,
+            activity_texts,
             again,
             automatic,
             batch_report,
@@ -45,4 +47,6 @@ class MemoriesConfig(AppConfig):
         registry.register(forgetting.job_kind())
         registry.every(review.EVERY, "memories compared", review.sweep)
         registry.every(automatic.EVERY, "chats to read", automatic.sweep)
+        registry.every(activity_texts.EVERY, "old activity", activity_texts.purge)
+        registry.add_panel(activity_page.panel)
         registry.every(trash.EVERY, "old trash", trash.purge)

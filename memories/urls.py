@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from memories.routes import (
+    activity,
     automatic,
     batch,
     chat,
@@ -71,6 +72,7 @@ urlpatterns = [
     *automatic.urlpatterns,
     *chat.urlpatterns,
     *batch.urlpatterns,
+    *activity.urlpatterns,
     *consolidation.urlpatterns,
     *conversion.urlpatterns,
     *editor.urlpatterns,

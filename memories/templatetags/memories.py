@@ -17,7 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from memories import doubts
+from memories import activity_words, doubts
 from memories.plain_text import first_words
 from memories.word_diff import Piece
 from sync.models import Character
@@ -44,6 +44,18 @@ def doubts_of(memory: Any) -> list[str]:
 def doubt_badge(memory: Any) -> str:
     """What the badge of a doubted memory says."""
     return doubts.badge(memory)
+
+
+@register.filter
+def step_name(step: str) -> str:
+    """The word of a step in the activity log."""
+    return str(activity_words.STEPS.get(step, step))
+
+
+@register.filter
+def level_name(level: str) -> str:
+    """The word of a level in the activity log."""
+    return str(activity_words.LEVELS.get(level, level))
 
 
 @register.filter
