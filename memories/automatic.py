@@ -99,9 +99,10 @@ def _spoken(chat_ids: Iterable[UUID]) -> dict[UUID, int]:
 
 def sweep() -> None:
     """Look again at chats whose time has come: a cool-down ended, the night is over, nobody wrote for a while."""
-    due = ChatActivity.objects.filter(look_at__lte=timezone.now()).order_by("look_at")
     with unscoped("chats whose time has come"):
-        chats = [row.chat for row in due.select_related(*(f"chat__{one}" for one in _WITH))[:A_SWEEP]]
+        due = ChatActivity.objects.filter(look_at__lte=timezone.now()).order_by("look_at")
+        ids = list(due.values_list("chat", flat=True)[:A_SWEEP])
+        chats = list(Chat.objects.filter(pk__in=ids).select_related(*_WITH)) if ids else []
     for chat in chats:
         if chat.tavern.unlinked_at is None and chat.tavern.owner.is_active:
             look(chat.tavern.owner, chat)

@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -83,18 +83,29 @@ def _is_gone(chat: Chat, reader: Character) -> bool:
 def counts_of(user: User, chat: Chat, reader: Character) -> Counts:
     """Unread messages of characters, and all unread messages that a model would be shown.
 
-    Remembered in this process while neither the chat nor its watermark changes.
+    By the watermark where it tells, else by what was read; that is remembered in this process for an unchanged chat.
     """
-    mark = Watermark.objects.for_user(user).filter(chat=chat, character=reader).values_list("updated_at", flat=True)
-    state = (chat.version, mark.first())
+    mark = Watermark.objects.for_user(user).filter(chat=chat, character=reader).first()
+    if mark is not None and mark.counted_version == chat.version:
+        counts = _behind(user, chat, mark)
+        if counts[1] == mark.waiting:
+            return counts
+    state = (chat.version, mark.updated_at if mark else None)
     known = _remembered.get((chat.pk, reader.pk))
-    if known is not None and known[0] == state and state[1] is not None:
-        return known[1]
-    counts = _counted(user, chat, reader)
-    if len(_remembered) >= MOST_REMEMBERED:
-        _remembered.clear()
-    _remembered[chat.pk, reader.pk] = (state, counts)
-    return counts
+    if known is None or known[0] != state or mark is None:
+        if len(_remembered) >= MOST_REMEMBERED:
+            _remembered.clear()
+        known = _remembered[chat.pk, reader.pk] = (state, _counted(user, chat, reader))
+    return known[1]
+
+
+def _behind(user: User, chat: Chat, mark: Watermark) -> Counts:
+    """The first unread stretch. Often there is no other one, and `mark.waiting` says so."""
+    rows = Message.objects.for_user(user).filter(chat=chat, index__gt=mark.index, index__lte=mark.unread_to)
+    is_theirs = Q(role=Message.Role.CHARACTER)
+    shown = Q(role__in=queries.READ_BY_MODEL) | Q(role=Message.Role.SYSTEM) & ~Q(name="")
+    found = rows.aggregate(theirs=Count("pk", filter=is_theirs), shown=Count("pk", filter=shown))
+    return found["theirs"], found["shown"]
 
 
 def _counted(user: User, chat: Chat, reader: Character) -> Counts:

@@ -67,7 +67,7 @@ WORDINGS: dict[str, Wording] = {
     ),
     "newest": Wording(_("How many of them"), _("Counted from the end of the chat."), MESSAGES),
     "reads_backlog": Wording(
-        _("Begin long chats by itself too"),
+        _("Begin long chats unasked too"),
         _("Otherwise a chat with more than 200 unread messages waits for your first Extract, because it costs more."),
     ),
     "idle_minutes": Wording(
@@ -131,6 +131,11 @@ class Row:
     own: BoundField | None = None
     general: str = ""
     is_own: bool = False
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The smallest and the largest number."""
+        return (1, LONGEST_KEPT) if self.name == "keep_days" else LIMITS.get(self.name)
 
 
 class SettingsForm(forms.Form):

@@ -12,6 +12,9 @@ from accounts.models import User
 from accounts.ownership import unscoped
 from tests.support.browsing import WIDTHS, signed_in
 from tests.support.scenes import lived_in
+from tests.support.scenes_automatic import add_news
+from tests.support.scenes_automatic import paths as automatic_pages
+from tests.support.scenes_groups import paths as group_pages
 from tests.support.scenes_review import add_reviews
 from tests.support.scenes_review import paths as review_pages
 
@@ -51,6 +54,8 @@ def pages(scene: dict[str, Any]) -> list[str]:
         f"/memories/{scene['memory'].pk}/edit/",
         f"/blocks/{scene['block'].pk}/",
         *review_pages(scene).values(),
+        *group_pages(scene).values(),
+        *automatic_pages(scene).values(),
         f"/conflicts/{scene['conflict'].pk}/",
         "/wizard/folder/",
         "/wizard/folder/?folder=sample",
@@ -69,6 +74,7 @@ def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size
     with unscoped("an invented life"):
         scene = lived_in(alice)
         scene |= add_reviews(alice, scene["character"], scene["chat"])
+        scene |= add_news(alice, scene["character"], scene["chat"])
     with signed_in(live_server.url, alice, size) as seen:
         assert seen.judge(pages(scene)) == []
 

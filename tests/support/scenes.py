@@ -119,7 +119,8 @@ def _remember(alice: User, character: Character, chat: Chat, blocks: int, **fiel
 
 def _read(alice: User, chat: Chat, character: Character, index: int) -> None:
     waiting = chat.message_count - 1 - index
-    values = {"index": index, "waiting": waiting, "counted_version": chat.version}
+    last = chat.message_count - 1 if waiting else -1
+    values = {"index": index, "unread_to": last, "waiting": waiting, "counted_version": chat.version}
     Watermark.objects.for_user(alice).update_or_create(chat=chat, character=character, defaults=values)
     ExtractedChunk.objects.create(
         owner=alice, key=str(chat.pk), chat=chat, character=character, first_index=0, last_index=index, messages=index
