@@ -7,7 +7,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -42,9 +44,19 @@ def keep(user: User, lines: Sequence[Activity], texts: Mapping[int, Full]) -> No
     if not days:
         return
     until = timezone.now() + timedelta(days=days)
-    ActivityText.objects.bulk_create(
-        ActivityText(activity=lines[place], data=pack(full), expires_at=until) for place, full in texts.items()
-    )
+    with transaction.atomic():
+        forgotten = {pk for pk in {lines[place].chat_id for place in texts} if pk and not _hold(user, pk)}
+        ActivityText.objects.bulk_create(
+            ActivityText(activity=lines[place], data=pack(full), expires_at=until)
+            for place, full in texts.items()
+            if lines[place].chat_id not in forgotten
+        )
+
+
+def _hold(user: User, chat_id: Any) -> bool:
+    """Hold a chat's row, so that who forgets it meanwhile waits and then erases these texts too; False when it was
+    forgotten already."""
+    return bool(Chat.objects.for_user(user).filter(pk=chat_id, forgotten_at=None).update(forgotten_at=None))
 
 
 def days_kept(user: User) -> int:

@@ -27,7 +27,7 @@ from jobs.enqueue import enqueue
 from jobs.models import Job, JobEvent
 from jobs.registry import JobKind
 from jobs.run import JobRun, Outcome, done
-from memories import memory_file, revisions, try_it
+from memories import activity_texts, memory_file, revisions, try_it
 from memories.models import (
     Ancestor,
     DraftStep,
@@ -116,6 +116,7 @@ def erase(user: User, chat: Chat, *, with_memories: bool = False) -> None:
         _erase_work(user, eraser)
         HeldMemory.objects.for_user(user).filter(chat=chat).delete()
         try_it.forget(user, chat)
+        activity_texts.erase(user, None if with_memories else chat)  # every prompt names known memories
         jobs = ExtractedChunk.objects.for_user(user).filter(chat=chat, job__isnull=False).values("job")
         JobEvent.objects.for_user(user).filter(job__in=jobs).delete()
         _erase_messages(user, chat)
