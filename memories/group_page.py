@@ -178,6 +178,11 @@ class GroupFrame:
         return self._cost(TOGETHER)
 
     @property
+    def is_together_cheaper(self) -> bool:
+        """Usually; not when the members have different stretches to read."""
+        return not self.unread or self.together.tokens_in <= self.each.tokens_in
+
+    @property
     def cost(self) -> Cost:
         """The one that is chosen."""
         return self.together if self.choices.group_calls == TOGETHER else self.each

@@ -155,10 +155,7 @@ class _Estimate:
         each = self.letters.get(chat.pk, USUAL_LETTERS) + SAID
         ratio = self.connection.bytes_per_token if self.connection is not None else 3.35
         if chat.group_id and len(counts) > 1 and self._is_together(plans[0]):
-            calls = _calls(plans[0], most, each / ratio)
-            shared = _fixed(plans[0]) + sum(self._own(plan) for plan in plans)
-            tokens = calls * shared + round(most * each / ratio)
-            answers = calls * ANSWER_TOKENS * sum(1 for one in counts if one)
+            calls, tokens, answers = self._together(plans, counts, each / ratio)
         else:
             calls_of = [_calls(plan, count, each / ratio) for plan, count in zip(plans, counts, strict=True)]
             calls = sum(calls_of)
@@ -166,6 +163,19 @@ class _Estimate:
             tokens = overhead + round(sum(counts) * each / ratio)
             answers = calls * ANSWER_TOKENS
         return ChatCost(chat.pk, most, calls, tokens, answers, self._price(tokens, answers))
+
+    def _together(self, plans: Sequence[Plan | None], counts: Sequence[int], each: float) -> tuple[int, int, int]:
+        """Calls, tokens in and tokens out for one call for all: for those who have the same stretch to read; `each`
+        message has so many tokens."""
+        calls = tokens = answers = before = 0
+        for most in sorted({one for one in counts if one}):
+            late = [plan for plan, count in zip(plans, counts, strict=True) if count >= most]
+            n = _calls(plans[0], most - before, each)
+            calls += n
+            tokens += n * (_fixed(plans[0]) + sum(self._own(plan) for plan in late)) + round((most - before) * each)
+            answers += n * ANSWER_TOKENS * len(late)
+            before = most
+        return calls, tokens, answers
 
     def _is_together(self, plan: Plan | None) -> bool:
         in_force = plan.choices.group_calls if plan is not None else ""

@@ -17,6 +17,8 @@ from tests.support.scenes_automatic import paths as automatic_pages
 from tests.support.scenes_groups import paths as group_pages
 from tests.support.scenes_review import add_reviews
 from tests.support.scenes_review import paths as review_pages
+from tests.support.scenes_scopes import add_scopes
+from tests.support.scenes_scopes import paths as scope_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -54,8 +56,8 @@ def pages(scene: dict[str, Any]) -> list[str]:
         f"/memories/{scene['memory'].pk}/edit/",
         f"/blocks/{scene['block'].pk}/",
         *review_pages(scene).values(),
-        *group_pages(scene).values(),
         *automatic_pages(scene).values(),
+        *scope_pages(scene).values(),
         f"/conflicts/{scene['conflict'].pk}/",
         "/wizard/folder/",
         "/wizard/folder/?folder=sample",
@@ -75,6 +77,7 @@ def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size
         scene = lived_in(alice)
         scene |= add_reviews(alice, scene["character"], scene["chat"])
         scene |= add_news(alice, scene["character"], scene["chat"])
+        scene |= add_scopes(alice, scene["character"].tavern)
     with signed_in(live_server.url, alice, size) as seen:
         assert seen.judge(pages(scene)) == []
 
