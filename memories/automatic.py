@@ -9,6 +9,7 @@ each chat, what was decided and when it has to be looked at again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -34,7 +35,9 @@ from memories.models import ChatActivity
 from sync.events import ChatsChanged
 from sync.models import Character, Chat, Group, Message, Tavern
 
+logger = logging.getLogger(__name__)
 EVERY = 5.0
+AT_ONCE = 20  # chats decided while a pass waits for it; the next sweeps take the others
 A_SWEEP = 100  # chats decided in one sweep; the next one goes on
 ROWS = 500
 SOON, LATER = timedelta(minutes=1), timedelta(minutes=5)
@@ -54,8 +57,8 @@ def hear(news: ChatsChanged) -> None:
         for start in range(0, len(news.chat_ids), ROWS):
             grown = _count_again(tavern, news.chat_ids[start : start + ROWS], is_first=is_first)
             if not is_first:
-                for chat in grown:
-                    look(tavern.owner, chat)
+                _look_at_each(grown[:AT_ONCE])
+                _rows_for(chat.pk for chat in grown[AT_ONCE:]).update(look_at=timezone.now())
 
 
 def _is_first_look(tavern: Tavern) -> bool:
@@ -103,11 +106,20 @@ def sweep() -> None:
         due = ChatActivity.objects.filter(look_at__lte=timezone.now()).order_by("look_at")
         ids = list(due.values_list("chat", flat=True)[:A_SWEEP])
         chats = list(Chat.objects.filter(pk__in=ids).select_related(*_WITH)) if ids else []
+    _look_at_each(chats)
+
+
+def _look_at_each(chats: Iterable[Chat]) -> None:
     for chat in chats:
-        if chat.tavern.unlinked_at is None and chat.tavern.owner.is_active:
-            look(chat.tavern.owner, chat)
-        else:
-            _keep(chat, Verdict(rules.GONE), None)
+        try:
+            if chat.tavern.unlinked_at is None and chat.tavern.owner.is_active:
+                look(chat.tavern.owner, chat)
+            else:
+                _keep(chat, Verdict(rules.GONE), None)
+        except Exception:  # one chat must not stop the others
+            logger.exception("Deciding about a chat failed.")
+            with unscoped("a chat that could not be decided about"):
+                _rows_for([chat.pk]).update(look_at=timezone.now() + LATER)
 
 
 def look(user: User, chat: Chat) -> Verdict:
@@ -119,7 +131,7 @@ def look(user: User, chat: Chat) -> Verdict:
     if verdict.fires:
         verdict = _start(user, chat, [reader for reader, one in verdicts.items() if one.fires], len(verdicts), verdict)
     elif verdict.kind in WORTH_SAYING and verdict.kind != row.verdict:
-        _say(user, chat, "waits", words_for(user, verdict, choices))
+        _say(user, chat, "waits", _("Not read yet: %(why)s.") % {"why": words_for(user, verdict, choices)})
     _keep(chat, verdict, _again(verdict))
     return verdict
 
@@ -150,7 +162,7 @@ def _start(user: User, chat: Chat, for_whom: list[Character], of_how_many: int, 
     except ValueError as error:  # a finished sentence
         _say(user, chat, "waits", str(error))
         return Verdict(rules.FAILED, timezone.now() + rules.LEAST_REST, verdict.numbers)
-    _say(user, chat, "began", _("%(n)d new messages: read by itself.") % {"n": verdict.numbers["count"]})
+    _say(user, chat, "began", _("Read by itself: %(n)d new messages.") % {"n": verdict.numbers["count"]})
     return verdict
 
 
@@ -182,11 +194,11 @@ def ended(news: ReadingEnded) -> None:
         for row in _rows_for(news.chat_ids).select_related(*(f"chat__{one}" for one in _WITH)):
             ChatActivity.objects.filter(pk=row.pk).update(left_over=left.get(str(row.chat_id), 0))
             if row.new_at is not None:
-                look(row.chat.tavern.owner, row.chat)
+                _look_at_each([row.chat])
 
 
 def _rows_for(chat_ids: Iterable[UUID | str]) -> QuerySet[ChatActivity]:
-    """The rows of these chats; one that was never looked at gets its row now, as a chat without news."""
+    """The rows of these chats; inside `unscoped()`. One without a row gets it now, as a chat without news."""
     ids = [UUID(str(one)) for one in chat_ids]
     missing = list(Chat.objects.filter(pk__in=ids, activity=None).values_list("pk", flat=True))
     spoken = _spoken(missing)

@@ -72,7 +72,8 @@ def decide(facts: Facts, choices: Choices, now: datetime) -> Verdict:
     """Whether to read now. `now` is aware and in the person's time zone (quiet hours and the day of a budget)."""
     threshold = choices.interval + choices.lag
     numbers = {"count": facts.count, "threshold": threshold, "unread": facts.unread, "was_read": int(facts.was_read)}
-    kind = _impossible(facts, choices) or (BELOW if facts.count < threshold else "") or _not_by_itself(facts, choices)
+    is_below = facts.count < threshold or 0 < facts.unread <= choices.protected
+    kind = _impossible(facts, choices) or (BELOW if is_below else "") or _not_by_itself(facts, choices)
     if kind:
         return Verdict(kind, None, numbers)
     kind, until = _put_off(facts, choices, now)

@@ -84,7 +84,7 @@ def fake() -> Iterator[FakeModel]:
 
 
 @pytest.fixture
-def clock() -> Iterator[time_machine.Coordinates]:
+def clock() -> Iterator[Any]:
     with time_machine.travel(NOON, tick=True) as traveller:
         yield traveller
 
@@ -203,8 +203,8 @@ def test_the_cool_down_begins_with_any_reading_also_one_by_hand(alice: User, hou
     assert calls == 6, "60 replies and 60 words of the person, 20 messages a call"
     with unscoped("the log"):
         said = list(Activity.objects.filter(step__in=("waits", "began")).order_by("pk").values_list("text", flat=True))
-    assert said[0] == "cool-down 7 min"
-    assert "60 new messages: read by itself." in said
+    assert said[0] == "Not read yet: cool-down 7 min."
+    assert "Read by itself: 60 new messages." in said
 
 
 def test_nothing_is_read_in_quiet_hours_by_the_persons_own_clock(alice: User, house: House, clock: Any) -> None:
@@ -394,6 +394,41 @@ def test_a_member_who_failed_is_read_for_alone(alice: User, house: House, fake: 
     assert [job.params["character"] for job in again] == [str(house.mara.pk)]
 
 
+def test_many_chats_at_once_are_decided_bit_by_bit(alice: User, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automatic, "AT_ONCE", 1)
+    chosen(alice, interval=3)
+    paths = [f"chats/Mara Veldt/Mara Veldt - night {n}.jsonl" for n in range(3)]
+    for path in paths:
+        lines = [line for n in range(3) for line in exchange(n, "Mara Veldt", "")]
+        house.write(path, [{"chat_metadata": {"integrity": path}}, *lines])
+    house.watch()
+    with unscoped("which were decided"):
+        assert ChatActivity.objects.filter(chat__path__in=paths, verdict="").count() == 2
+    automatic.sweep()
+    with unscoped("which were decided"):
+        assert not ChatActivity.objects.filter(chat__path__in=paths, verdict="").exists()
+
+
+def test_a_chat_that_cannot_be_decided_about_stops_no_other(
+    alice: User, house: House, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen(alice, idle_minutes=5)
+    broken = house.talk(20)
+    house.talk(20, MARA)
+    original = automatic.look
+
+    def look(user: User, chat: Chat) -> Any:
+        if chat == broken:
+            raise RuntimeError("a defect")
+        return original(user, chat)
+
+    monkeypatch.setattr(automatic, "look", look)
+    later(clock, minutes=6)
+    assert len(queued(alice)) == 1
+    with unscoped("it is looked at later"):
+        assert ChatActivity.objects.get(chat=broken).look_at > datetime.now(UTC)  # type: ignore[operator]
+
+
 def test_it_is_looked_at_by_the_clock() -> None:
     assert periodics["chats to read"].seconds == 5
 
@@ -439,9 +474,7 @@ def test_the_bar_says_how_far_it_is_and_what_it_waits_for(
 def test_general_values_are_saved_and_checked(alice: User, alice_client: Client) -> None:
     page = "/settings/extraction/"
     form = soup(alice_client.get(page)).select_one("form.stack")
-    filled = {
-        one["name"]: one.get("value", "") for one in form.select("input[name]") if one.get("type") != "checkbox"
-    }
+    filled = {one["name"]: one.get("value", "") for one in form.select("input[name]") if one.get("type") != "checkbox"}
     filled |= {"is_automatic": "on", "group_calls": "each"}
     wrong = soup(alice_client.post(page, {**filled, "interval": "2", "quiet_from": "23:00"}), 422)
     assert "greater than or equal to 3" in words(wrong.select_one(".is-bad"))

@@ -55,6 +55,13 @@ def test_the_lag_is_waited_for_on_top() -> None:
     assert decide(replace(READY, count=21), Choices(lag=1), NOW).fires
 
 
+def test_when_all_of_it_is_to_be_left_alone_there_is_nothing_to_read() -> None:
+    few = Facts(count=3, unread=6)
+    assert decide(few, Choices(interval=3), NOW).fires
+    assert decide(few, Choices(interval=3, leaves_newest=True, newest=6), NOW).kind == rules.BELOW
+    assert decide(few, Choices(interval=3, leaves_newest=True, newest=5), NOW).fires
+
+
 def test_a_cool_down_says_its_minutes_rounded_up() -> None:
     verdict = decide(replace(READY, read_at=NOW - timedelta(minutes=7, seconds=1)), Choices(), NOW)
     assert (verdict.kind, verdict.numbers["minutes"]) == (rules.COOLDOWN, 3)
