@@ -88,7 +88,7 @@ def _relatives(user: User, chat: Chat) -> list[Chat]:
         new = [one for one in below[ways.pop()] if one not in found]
         found.update(new)
         ways += new
-    return list(rows.filter(pk__in=list(found)[:MOST]).order_by("fork_index", "first_at", "name"))
+    return list(rows.filter(pk__in=[one for one in found if one][:MOST]).order_by("fork_index", "first_at", "name"))
 
 
 def _ordered(chats: list[Chat]) -> list[tuple[Chat, int]]:
@@ -123,10 +123,21 @@ def _kin(chat: Chat, depth: int, chats: list[Chat], marks: dict[UUID, Watermark]
     fork = chat.fork_index if parent is not None and chat.fork_index is not None else -1
     mark = marks.get(chat.pk)
     counted = mark is not None and mark.counted_version == chat.version
-    before = sum(last <= fork for last in made.get(parent.pk, ())) if parent is not None else 0
+    before = _above(chat, {one.pk: one for one in chats}, made) if depth else 0
     unread = mark.waiting if mark is not None and counted else None
     read_to = mark.index if mark is not None else -1
     return Kin(chat, depth, len(made.get(chat.pk, ())), fork + 1, before, unread, read_to)
+
+
+def _above(chat: Chat, known: dict[UUID | None, Chat], made: dict[UUID, list[int]]) -> int:
+    """Memories of the chats above, each up to where the way down to `chat` leaves it."""
+    count, end, seen = 0, chat.message_count, {chat.pk}
+    while (parent := known.get(chat.parent_id)) is not None and parent.pk not in seen:
+        end = min(end, -1 if chat.fork_index is None else chat.fork_index)
+        count += sum(last <= end for last in made.get(parent.pk, ()))
+        chat = parent
+        seen.add(chat.pk)
+    return count
 
 
 def _draw_lines(rows: list[Kin]) -> None:

@@ -157,7 +157,7 @@ def _attach_memories(user: User, progress: Progress, lines: list[Line]) -> None:
     chat = progress.chat
     shared: dict[UUID | None, int] = {chat.pk: chat.message_count}
     if chat.parent_id:
-        shared |= family_of(user, chat)
+        shared.update(family_of(user, chat).items())
     by_identity = {line.message.identity: line for line in lines}
     rows = Memory.objects.for_user(user).filter(block__chat__in=list(shared), is_topic=False)
     if chat.group_id and progress.character is not None:

@@ -136,7 +136,7 @@ def range_url(proposal: Proposal) -> str:
 @require_POST
 def choose(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """Replace or add; or keep one old memory, or let it go with the others."""
-    proposal = owned(Proposal, request, pk=proposal_id, kind=Proposal.Kind.REREAD)
+    proposal = owned(Proposal, request, pk=proposal_id)
     with explained(request):
         if "mode" in request.POST:
             again.choose_mode(proposal, request.POST["mode"])
@@ -149,7 +149,7 @@ def choose(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
 @require_POST
 def apply(request: PersonRequest, proposal_id: UUID) -> HttpResponse:
     """One revision of the file; the stretch counts as read by it."""
-    proposal = owned(Proposal, request, pk=proposal_id, kind=Proposal.Kind.REREAD)
+    proposal = owned(Proposal, request, pk=proposal_id)
     file = proposal.file
     try:
         with explained(request):

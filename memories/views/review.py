@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
 from memories import held_page, review_queries, reviewing, source_changes
+from memories.again_changed import changed_stretches, stretches_of
 from memories.ancestry import ancestry
 from memories.character_frame import character_frame
 from memories.evidence_page import source_rows
@@ -46,7 +47,13 @@ def page(request: PersonRequest, character_id: UUID, kind: str) -> HttpResponse:
         rows = review_queries.pairs_to_check(request.user, character, kind, number)
         context |= {"page": rows, "pairs": review_queries.pair_rows(request.user, list(rows))}
     else:
-        context |= {"page": review_queries.memories_to_check(request.user, character, kind, number)}
+        rows_to_check = review_queries.memories_to_check(request.user, character, kind, number)
+        context |= {"page": rows_to_check}
+        if kind == "changed":
+            context |= {
+                "stretches": changed_stretches(request.user, character),
+                "stretch_of": stretches_of(request.user, rows_to_check),
+            }
     return render(request, "memories/review.html", context)
 
 
