@@ -15,6 +15,8 @@ from tests.support.scenes import lived_in
 from tests.support.scenes_automatic import add_news
 from tests.support.scenes_automatic import paths as automatic_pages
 from tests.support.scenes_groups import paths as group_pages
+from tests.support.scenes_reader import add_reader
+from tests.support.scenes_reader import paths as reader_pages
 from tests.support.scenes_review import add_reviews
 from tests.support.scenes_review import paths as review_pages
 from tests.support.scenes_scopes import add_scopes
@@ -57,6 +59,7 @@ def pages(scene: dict[str, Any]) -> list[str]:
         f"/blocks/{scene['block'].pk}/",
         *review_pages(scene).values(),
         *automatic_pages(scene).values(),
+        *reader_pages(scene).values(),
         *scope_pages(scene).values(),
         f"/conflicts/{scene['conflict'].pk}/",
         "/wizard/folder/",
@@ -76,6 +79,7 @@ def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size
     with unscoped("an invented life"):
         scene = lived_in(alice)
         scene |= add_reviews(alice, scene["character"], scene["chat"])
+        scene |= add_reader(alice, scene["character"], scene["chat"])
         scene |= add_news(alice, scene["character"], scene["chat"])
         scene |= add_scopes(alice, scene["character"].tavern)
     with signed_in(live_server.url, alice, size) as seen:
