@@ -59,7 +59,6 @@ def start_batch(user: User, wish: Chosen) -> Job:
     if not parts and not found:
         raise ValueError(_("Nothing of what was chosen is unread; nothing was started."))
     job, _new = enqueue_batch(user, extraction.KIND, parts, subject=SUBJECT, label=_label(parts, wish))
-    extraction.tell_of_beginning(user, found)
     return job
 
 

@@ -7,10 +7,9 @@ A chunk that fails leaves everything before it; trying again goes on there. A ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -21,7 +20,7 @@ from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
 from memories import activity, extraction_chunk, extraction_end, memory_file, queries, watermark
 from memories.events import ReadingBegan, reading_began
-from memories.extraction_wish import need_model, wish
+from memories.extraction_wish import check_reader, need_model, wish, with_ancestors
 from memories.queries import Stretch, Waiting
 from memories.reading_limits import Limits, Ranges
 from memories.wanted import Wanted
@@ -51,7 +50,10 @@ def start_extraction(
     """
     need_model(user)
     named = None if chat is None and chats is None else [*(chats or ()), *([chat] if chat else ())]
+    for one in named or ():
+        check_reader(user, character, one)
     wanted = wish(user, character, named, ranges, is_automatic=is_automatic)
+    wanted = with_ancestors(user, character, wanted, named or ())
     return start_wanted(user, character, wanted, is_automatic=is_automatic)
 
 
@@ -62,7 +64,6 @@ def start_wanted(user: User, character: Character, wanted: Wanted, *, is_automat
     job, is_new = enqueue(user, KIND, **fields)
     if not is_new and not widen(user, job, wanted, is_automatic=is_automatic):
         job, _new = enqueue(user, KIND, **fields)
-    tell_of_beginning(user, found)
     return job
 
 
@@ -96,10 +97,12 @@ def widen(user: User, job: Job, wanted: Wanted, *, is_automatic: bool) -> bool:
     return job.is_active
 
 
-def tell_of_beginning(user: User, found: Sequence[Waiting]) -> None:
-    """Say which chats a reading began with."""
-    chats = list(dict.fromkeys(one.chat.pk for one in found))
-    transaction.on_commit(partial(reading_began.send, ReadingBegan(user.pk, chats)))
+def tell_of_beginning(run: JobRun, chat: Chat) -> None:
+    """Say once for a job that it began with a chat."""
+    told = run.params.get("began", [])
+    if str(chat.pk) not in told:
+        run.keep(began=[*told, str(chat.pk)])
+        reading_began.send(ReadingBegan(run.owner.pk, [chat.pk]))
 
 
 def run(run: JobRun) -> Outcome:
@@ -111,7 +114,8 @@ def run(run: JobRun) -> Outcome:
     wanted = Wanted.of(run.params)
     stretch = _next_stretch(run, character, wanted)
     if stretch is None:
-        return done(extraction_end.finish(run, [character], wanted))
+        return ended(run, [character], wanted)
+    tell_of_beginning(run, stretch.chat)
     try:
         is_automatic = str(stretch.chat.pk) in wanted.careful
         extraction_chunk.read_chunk(run, stretch, character, is_automatic=is_automatic)
@@ -120,6 +124,13 @@ def run(run: JobRun) -> Outcome:
             raise
         raise _gone() from error
     return MORE
+
+
+def ended(run: JobRun, characters: Sequence[Character], wanted: Wanted) -> Outcome:
+    """The end of the job, unless somebody asked for more meanwhile."""
+    result = extraction_end.finish(run, characters, wanted)
+    now = Job.objects.for_user(run.owner).filter(pk=run.job.pk).values_list("params", flat=True).first()
+    return MORE if now is not None and Wanted.of(now) != wanted else done(result)
 
 
 def _gone() -> JobFailed:

@@ -5,7 +5,7 @@ Each member has its own watermark, so a member that fails stops nobody and repea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -18,7 +18,7 @@ from jobs.models import Job
 from memories import extraction
 from memories.choices import TOGETHER
 from memories.chosen import choices_for
-from memories.extraction_wish import need_model, wish
+from memories.extraction_wish import need_model, wish, with_ancestors
 from memories.members import roster
 from memories.queries import Waiting
 from memories.reading_limits import Ranges
@@ -46,10 +46,11 @@ def start_group(
     need_model(user)
     everybody = _members(user, group, members)
     shown = _chats(user, group, chats)
-    wanted = wish(user, everybody[0], shown, ranges, is_automatic=is_automatic, is_checked=True)
+    wanted = wish(user, everybody[0], shown, ranges, is_automatic=is_automatic)
     if choices_for(user, group).group_calls == TOGETHER:
         return _start_together(user, group, everybody, wanted, is_automatic=is_automatic)
-    return _start_each(user, group, everybody, wanted, is_automatic=is_automatic)
+    wishes = {one: with_ancestors(user, one, wanted, shown) for one in everybody}
+    return _start_each(user, group, wishes, is_automatic=is_automatic)
 
 
 def _members(user: User, group: Group, chosen: Sequence[Character] | None) -> list[Character]:
@@ -75,23 +76,20 @@ def _chats(user: User, group: Group, chosen: Sequence[Chat] | None) -> list[Chat
     return found
 
 
-def _start_each(user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool) -> Job:
+def _start_each(user: User, group: Group, wishes: Mapping[Character, Wanted], *, is_automatic: bool) -> Job:
     """Members whose own job is under way have the group's chats read by that one."""
     parts: list[dict[str, Any]] = []
-    found: list[Waiting] = []
-    for place, character in enumerate(members, start=1):
+    for place, (character, wanted) in enumerate(wishes.items(), start=1):
         waiting = extraction.waiting_of(user, character, wanted)
-        found += waiting
         part = extraction.part_of(character, wanted, waiting, is_automatic=is_automatic)
         active = Job.objects.for_user(user).filter(key=part["key"], state__in=Job.ACTIVE).first()
         if active is None or not extraction.widen(user, active, wanted, is_automatic=is_automatic):
-            label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(members)}
+            label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(wishes)}
             parts.append({**part, "label": label[:300]})
     key, subject = f"{KEY}{group.pk}", f"group:{group.pk}"
     parent, is_new = enqueue_batch(user, extraction.KIND, parts, key=key, subject=subject, label=_label(group))
     if not is_new:
         _add(user, parent, parts)
-    extraction.tell_of_beginning(user, found)
     return parent
 
 
@@ -110,12 +108,11 @@ def _label(group: Group) -> str:
 def _start_together(
     user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool
 ) -> Job:
-    fields, found = together_part(user, group, members, wanted, is_automatic=is_automatic)
+    fields, _found = together_part(user, group, members, wanted, is_automatic=is_automatic)
     kind = fields.pop("kind")
     job, is_new = enqueue(user, kind, **fields)
     if not is_new and not widen_together(user, job, fields["params"]["members"], wanted, is_automatic=is_automatic):
         job, _new = enqueue(user, kind, **fields)
-    extraction.tell_of_beginning(user, found)
     return job
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from memories import queries
+from memories import queries, scopes
 from memories.members import readers
 from memories.reading_limits import Ranges, spans_of
 from memories.wanted import Wanted
@@ -28,17 +28,11 @@ def wish(
     ranges: Ranges | None,
     *,
     is_automatic: bool,
-    is_checked: bool = False,
 ) -> Wanted:
-    """What a job keeps of it. ValueError with a finished sentence when the character does not remember a chat.
-
-    `is_checked`: the chats are known to be the character's.
-    """
+    """What a job keeps of it. `chats` are checked already; None: all of the character's own."""
     if chats is None:
         careful = [str(one.pk) for one in queries.chats_to_read(user, character)] if is_automatic else []
         return Wanted(None, (), spans_of(user, ranges), frozenset(careful))
-    for chat in () if is_checked else chats:
-        _check(user, character, chat)
     own = tuple(str(one.pk) for one in chats if not one.group_id)
     of_groups = tuple(str(one.pk) for one in chats if one.group_id)
     names = {*own, *of_groups}
@@ -46,7 +40,29 @@ def wish(
     return Wanted(own, of_groups, spans, frozenset(names if is_automatic else ()))
 
 
-def _check(user: User, character: Character, chat: Chat) -> None:
+def with_ancestors(user: User, character: Character, wanted: Wanted, chats: Sequence[Chat]) -> Wanted:
+    """With what `chats`, as far as they are read as a whole, share with those that they branched from, where memories
+    are divided (scopes.ancestors_to_read)."""
+    chats = [one for one in chats if str(one.pk) not in wanted.spans]
+    shared = {str(pk): last for pk, last in scopes.ancestors_to_read(character, chats).items()}
+    shared = {pk: last for pk, last in shared.items() if pk not in wanted.named}
+    if not shared:
+        return wanted
+    of_groups = {
+        str(pk)
+        for pk in Chat.objects.for_user(user).filter(pk__in=shared, group__isnull=False).values_list("pk", flat=True)
+    }
+    more = Wanted(
+        tuple(pk for pk in shared if pk not in of_groups),
+        tuple(pk for pk in shared if pk in of_groups),
+        spans_of(user, {pk: [None, last] for pk, last in shared.items()}),
+        frozenset(shared if wanted.careful else ()),
+    )
+    return wanted.and_also(more)
+
+
+def check_reader(user: User, character: Character, chat: Chat) -> None:
+    """ValueError with a finished sentence when the character does not remember a chat."""
     if chat.group_id is None and chat.character_id != character.pk:
         raise ValueError(_("This chat is not one of %(name)s’s own chats.") % {"name": character.name})
     if chat.group_id is not None and character not in readers(user, chat):

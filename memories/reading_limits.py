@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from accounts.models import User
 from memories.chosen import choices_for
@@ -28,7 +29,9 @@ def spans_of(user: User, ranges: Ranges | None) -> dict[str, tuple[Span, ...]]:
 
 
 def _rows(user: User, chat: str) -> tuple[list[int], list[str]]:
-    rows = list(Message.objects.for_user(user).filter(chat=chat).order_by("index").values_list("index", "identity"))
+    rows = list(
+        Message.objects.for_user(user).filter(chat=UUID(chat)).order_by("index").values_list("index", "identity")
+    )
     return [row[0] for row in rows], [row[1] for row in rows]
 
 

@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 
 from jobs.models import Job
 from jobs.registry import JobKind
-from jobs.run import MORE, JobFailed, JobRun, Outcome, done
+from jobs.run import MORE, JobFailed, JobRun, Outcome
 from memories import (
     activity,
+    extraction,
     extraction_chunk,
-    extraction_end,
     extraction_plan,
     queries,
     scopes,
@@ -81,7 +81,8 @@ def run(run: JobRun) -> Outcome:
     wanted = Wanted.of(run.params)
     turn = _next_turn(run, members, wanted)
     if turn is None:
-        return done(extraction_end.finish(run, members, wanted))
+        return extraction.ended(run, members, wanted)
+    extraction.tell_of_beginning(run, turn.chat)
     try:
         _read_turn(run, turn)
     except IntegrityError:

@@ -158,7 +158,8 @@ def reopen(user: User, chat: Chat, character: Character, first: int | None = Non
     reading = queries.reading_of(user, chat, character)
     with transaction.atomic():
         positions = _take_back(user, reading, character, first, last)
-        recount(user, chat, character)
+        if positions:
+            recount(user, chat, character)
     return sum(reading.speaks[one] for one in positions)
 
 

@@ -24,17 +24,22 @@ def link_branches(one: Pass, changed: list[UUID]) -> None:
     touched = set(changed)
     chats = _family(one, touched)
     by_name = {(chat.character_id, chat.group_id, chat.name): chat for chat in chats}
-    relatives = _relatives(chats, touched)
+    parents = {
+        chat.pk: by_name.get((chat.character_id, chat.group_id, chat.parent_name)) if chat.parent_name else None
+        for chat in chats
+    }
+    # A parent that was renamed since is found as one that is not named at all: by what both have in common.
+    relatives = _relatives(chats, {pk for pk in touched if parents.get(pk) is None})
     for chat in chats:
-        named = by_name.get((chat.character_id, chat.group_id, chat.parent_name)) if chat.parent_name else None
-        if chat.pk not in touched and (named is None or chat.parent_id or named.pk not in touched):
+        named = parents[chat.pk]
+        if chat.pk not in touched and (named is None or chat.parent_id == named.pk or named.pk not in touched):
             continue
         one.should_stop()  # keeps the hold on the folder; what was read is linked in any case
         _link(chat, named, relatives)
 
 
 def _link(chat: Chat, named: Chat | None, relatives: dict[UUID, list[Chat]]) -> None:
-    parent = named or chat.parent or _nearest(chat, relatives.get(chat.pk, []))
+    parent = _closer(chat, named, chat.parent) or _nearest(chat, relatives.get(chat.pk, []))
     if parent is None or parent.pk == chat.pk:
         return
     shared = _common(chat, parent)
@@ -42,6 +47,13 @@ def _link(chat: Chat, named: Chat | None, relatives: dict[UUID, list[Chat]]) -> 
     if (chat.parent_id, chat.fork_index) != (parent.pk, fork):
         chat.parent, chat.fork_index = parent, fork
         chat.save(update_fields=["parent", "fork_index"])
+
+
+def _closer(chat: Chat, named: Chat | None, known: Chat | None) -> Chat | None:
+    """The parent that the chat names, unless the one that is known has more in common: a name may be used again."""
+    if named is None or known is None or named.pk == known.pk:
+        return named or known
+    return known if _common(chat, known) > _common(chat, named) else named
 
 
 def _family(one: Pass, touched: set[UUID]) -> list[Chat]:
@@ -54,8 +66,8 @@ def _family(one: Pass, touched: set[UUID]) -> list[Chat]:
     return list(one.tavern.chats.filter(Q(character__in=characters) | Q(group__in=groups)))
 
 
-def _relatives(chats: list[Chat], touched: set[UUID]) -> dict[UUID, list[Chat]]:
-    """For chats that name no parent: older chats of the same owner that begin with the same message."""
+def _relatives(chats: list[Chat], without: set[UUID]) -> dict[UUID, list[Chat]]:
+    """For chats without a named parent: older chats of the same owner that begin with the same message."""
     groups: defaultdict[START, list[Chat]] = defaultdict(list)
     by_id = {chat.pk: chat for chat in chats}
     for part in batches(list(by_id)):
@@ -67,7 +79,7 @@ def _relatives(chats: list[Chat], touched: set[UUID]) -> dict[UUID, list[Chat]]:
     for alike in groups.values():
         alike.sort(key=_age)
         for place, chat in enumerate(alike):
-            if place and chat.pk in touched and not chat.parent_name:
+            if place and chat.pk in without:
                 found[chat.pk] = alike[:place]
     return found
 

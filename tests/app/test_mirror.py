@@ -88,6 +88,16 @@ def test_branches_and_checkpoints_find_their_parent(folder: StFolder) -> None:
     assert (checkpoint.parent, checkpoint.fork_index) == (parent, 6)
 
 
+def test_a_branch_finds_a_parent_that_was_renamed_before_anybody_looked(alice: User, tmp_path: Path) -> None:
+    folder = StFolder(alice, tmp_path / "wren")
+    path = folder.root / MARA
+    path.rename(path.with_name("The tide.jsonl"))
+    folder.look()
+    parent = folder.chat(MARA.rpartition("/")[0] + "/The tide.jsonl")
+    assert (folder.chat(BRANCH).parent, folder.chat(BRANCH).fork_index) == (parent, 4)
+    assert parent.parent is None
+
+
 def test_data_bank_entries_of_all_three_scopes(folder: StFolder) -> None:
     rows = {(row.scope, row.name): row for row in folder.tavern.attachments.all()}
     assert set(rows) == {
