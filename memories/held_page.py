@@ -44,8 +44,8 @@ class HeldKind:
 
 def context(user: User, character: Character, check: str, number: str | None) -> dict[str, Any]:
     """One page of the queue, all of it or what one `check` held back, with the kinds to choose from."""
-    rows = held_to_check(user, character)
-    kinds = Counter(map(kind_of, rows.only("doubts", "unverified_names")))
+    rows = list(held_to_check(user, character))
+    kinds = Counter(map(kind_of, rows))
     chosen = check if check in kinds else ""
     wanted = [one for one in rows if not chosen or kind_of(one) == chosen]
     page = Paginator(wanted, PAIRS_A_PAGE).get_page(number)

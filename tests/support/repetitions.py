@@ -118,9 +118,9 @@ ENGLISH = Words(
         ("before the long winter", "that winter"),
     ],
     [
-        "{hero} {verb} the {thing} of {person} at the {place} {reason}",
-        "{person} once {verb} {hero}'s {thing} near the {place} {reason}",
-        "At the {place}, {hero} and {person} {verb} the {thing} {reason}",
+        "{hero} {verb} the {thing} of {person} at the {place}",
+        "{person} once {verb} {hero}'s {thing} near the {place}",
+        "At the {place}, {hero} and {person} {verb} the {thing}",
         "{hero} confessed to having {verb} a {thing} that {person} kept at the {place} {reason}",
     ],
     [
@@ -203,8 +203,8 @@ GERMAN = Words(
         ("vor dem langen Winter", "in jenem Winter"),
     ],
     [
-        "{hero} {verb} {place} {thing} von {person}, {reason}",
-        "{person} {verb} einmal {thing} von {hero} {place}, {reason}",
+        "{hero} {verb} {place} {thing} von {person}",
+        "{person} {verb} einmal {thing} von {hero} {place}",
         "{hero} gestand, dass {person} {place} {thing} aufbewahrt hatte, {reason}",
     ],
     [
@@ -300,8 +300,8 @@ JAPANESE = Words(
         ("長い冬の前に", "あの冬に"),
     ],
     [
-        "{hero}は{person}の{thing}を{place}で{reason}{verb}",
-        "{person}はかつて{hero}の{thing}を{place}の近くで{reason}{verb}",
+        "{hero}は{person}の{thing}を{place}で{verb}",
+        "{person}はかつて{hero}の{thing}を{place}の近くで{verb}",
         "{place}で{hero}と{person}は{reason}{thing}を{verb}",
     ],
     [
