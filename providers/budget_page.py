@@ -17,11 +17,11 @@ from providers.periods import period
 
 @dataclass(frozen=True)
 class PersonLine:
-    """One person: this month's money, by the server's calendar, and the limits that are set."""
+    """One person: this month's money, by the server's calendar, and their limits (an empty row: none)."""
 
     person: User
     month: Decimal
-    budget: Budget | None
+    budget: Budget
 
 
 def people() -> list[PersonLine]:
@@ -32,6 +32,6 @@ def people() -> list[PersonLine]:
         spent = {row["owner"]: row["sum"] or Decimal(0) for row in rows}
     limits = Budget.objects.in_bulk(field_name="scope")
     return [
-        PersonLine(one, spent.get(one.pk, Decimal(0)), limits.get(scope_of(one.pk)))
+        PersonLine(one, spent.get(one.pk, Decimal(0)), limits.get(scope_of(one.pk)) or Budget())
         for one in User.objects.order_by("username")
     ]

@@ -57,6 +57,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("invitations", "uuid"): "invitation",
     ("password", "uuid"): "owner",
     ("budgets", "uuid"): "owner",
+    ("activity", "int"): "activity",
 }
 
 # Variable parts behind which no person's row stands: a value that exists, and why it is nobody's.

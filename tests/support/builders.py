@@ -18,8 +18,11 @@ from django.utils import timezone
 from accounts.models import Invitation, SignIn, User
 from accounts.ownership import unscoped
 from jobs.models import Job, JobEvent
+from memories import activity, activity_texts
 from memories.file_state import dump, text_of
 from memories.models import (
+    Activity,
+    ActivityText,
     Ancestor,
     Draft,
     DraftStep,
@@ -321,12 +324,21 @@ def make_grant(person: User, folder: str = "") -> FolderGrant:
     return FolderGrant.objects.create(user=person, folder=folder or f"/tavern/data/{person.username}")
 
 
+def make_activity(owner: User, character: Character, chat: Chat, mark: str = "") -> Activity:
+    """A line of the activity log with the prompt and the answer that belong to it."""
+    line = activity.note(owner, "answered", f"Answered {mark}", character=character, chat=chat)
+    full = activity_texts.Full("Be brief.", f"What happened {mark}?", f"This {mark}")
+    until = timezone.now() + timedelta(days=7)
+    ActivityText.objects.create(activity=line, data=activity_texts.pack(full), expires_at=until)
+    return line
+
+
 def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dict[str, Any]:
     """One of everything for `owner`; every text that a person wrote or owns carries `mark`.
 
     Keys: tavern, character, group, chat, group_chat, file, block, memory, revision, attachment, conflict, registration,
     issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft, proposal, ancestor,
-    trash, pair, override, held, invitation (when `admin` is given).
+    trash, pair, override, held, activity, invitation (when `admin` is given).
     """
     tavern = make_tavern(owner)
     character = make_character(tavern, f"Seraphine{mark}", description=f"A warden {mark}", first_message=f"Hi {mark}")
@@ -365,6 +377,7 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
         "sign_in": make_sign_in(owner),
         "grant": make_grant(owner),
     }
+    world["activity"] = make_activity(owner, character, chat, mark)
     world |= _manager_rows(owner, file, world["memory"], mark)
     if admin:
         world["invitation"] = make_invitation(admin)
