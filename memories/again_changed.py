@@ -76,7 +76,8 @@ def _named(row: Memory) -> list[str]:
 
 
 def _places(user: User, chat: UUID, identities: set[str]) -> dict[str, int]:
-    wanted, found = sorted(identities), {}
+    wanted = sorted(identities)
+    found: dict[str, int] = {}
     for start in range(0, len(wanted), AT_ONCE):
         rows = Message.objects.for_user(user).filter(chat=chat, identity__in=wanted[start : start + AT_ONCE])
         found.update(rows.values_list("identity", "index"))

@@ -69,10 +69,11 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scenes_groups,
         scenes_migration,
         scenes_prompts,
+        scenes_quality,
+        scenes_reader,
         scenes_review,
         scenes_scopes,
     )
-    from tests.support import scenes_reader
     from tests.support import scenes_rest as rest
     from tests.support.people import make_person
     from tests.support.scenes import just_begun, lived_in
@@ -94,6 +95,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= scenes_groups.add_groups(alice, scene["character"].tavern)
         scene |= scenes_scopes.add_scopes(alice, scene["character"].tavern)
         scene |= scenes_automatic.add_news(alice, scene["character"], scene["chat"])
+        scene |= scenes_quality.add_quality(alice, scene["character"], scene["chat"])
         scene |= scenes_reader.add_reader(alice, scene["character"], scene["chat"])
         just_begun(people["beginner"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
@@ -109,6 +111,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made |= {name: (path, "alice") for name, path in scenes_groups.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_automatic.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_scopes.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_quality.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_reader.paths(scene).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}

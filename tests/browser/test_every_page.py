@@ -14,7 +14,8 @@ from tests.support.browsing import WIDTHS, signed_in
 from tests.support.scenes import lived_in
 from tests.support.scenes_automatic import add_news
 from tests.support.scenes_automatic import paths as automatic_pages
-from tests.support.scenes_groups import paths as group_pages
+from tests.support.scenes_quality import add_quality
+from tests.support.scenes_quality import paths as quality_pages
 from tests.support.scenes_reader import add_reader
 from tests.support.scenes_reader import paths as reader_pages
 from tests.support.scenes_review import add_reviews
@@ -59,6 +60,7 @@ def pages(scene: dict[str, Any]) -> list[str]:
         f"/blocks/{scene['block'].pk}/",
         *review_pages(scene).values(),
         *automatic_pages(scene).values(),
+        *quality_pages(scene).values(),
         *reader_pages(scene).values(),
         *scope_pages(scene).values(),
         f"/conflicts/{scene['conflict'].pk}/",

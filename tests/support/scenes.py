@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFilter
 from accounts.models import User
 from memories import editing, memory_file
 from memories.memory_file import file_for
-from memories.models import ExtractedChunk, Memory, MemoryBlock, MemoryFile, Watermark
+from memories.models import Memory, MemoryBlock, MemoryFile
 from sync.link import link_sample
 from sync.mirror import mirror
 from sync.models import Attachment, Character, Chat, FileConflict, Message
@@ -30,6 +30,7 @@ from tests.support.builders import (
     make_job,
     make_tavern,
 )
+from tests.support.reading import read
 
 NAMES = (
     "Seraphine Vael, Warden of the Drowned Library",
@@ -117,14 +118,8 @@ def _remember(alice: User, character: Character, chat: Chat, blocks: int, **fiel
     return file
 
 
-def _read(alice: User, chat: Chat, character: Character, index: int) -> None:
-    waiting = chat.message_count - 1 - index
-    last = chat.message_count - 1 if waiting else -1
-    values = {"index": index, "unread_to": last, "waiting": waiting, "counted_version": chat.version}
-    Watermark.objects.for_user(alice).update_or_create(chat=chat, character=character, defaults=values)
-    ExtractedChunk.objects.create(
-        owner=alice, key=str(chat.pk), chat=chat, character=character, first_index=0, last_index=index, messages=index
-    )
+def _read(chat: Chat, character: Character, index: int) -> None:
+    read(chat, character, 0, index)
 
 
 def lived_in(alice: User) -> dict[str, Any]:
@@ -148,14 +143,14 @@ def lived_in(alice: User) -> dict[str, Any]:
         first, 120, name="What if she had said no", parent=long, parent_name=long.name, fork_index=771,
         last_at=timezone.now() - timedelta(days=2),
     )  # fmt: skip
-    _read(alice, branch, first, 110)
+    _read(branch, first, 110)
     file = _remember(alice, first, long, 100)
-    _read(alice, long, first, 845)
+    _read(long, first, 845)
     for n, character in enumerate(people[1:8], 1):
         when = timezone.now() - timedelta(days=n)
         lines = [LINES[k % 4] for k in range(30 + 9 * n)]
         chat = make_chat(character, lines, name=f"Story {n} of a long night", last_at=when)
-        _read(alice, chat, character, 20 + 8 * n)
+        _read(chat, character, 20 + 8 * n)
         _remember(alice, character, chat, 3 + n, is_registered=n != 3)
     make_chat(people[12], [LINES[k % 4] for k in range(604)], name="The fox dance", last_at=timezone.now())
     make_job(
@@ -211,4 +206,4 @@ def just_begun(person: User) -> None:
     _remember(person, character, chat, 5, is_registered=False)
     params = {"character": str(character.pk), "chats": [str(chat.pk)]}
     make_job(person, subject=f"character:{character.pk}", params=params, state="done")
-    _read(person, chat, character, chat.message_count - 1)
+    _read(chat, character, chat.message_count - 1)
