@@ -62,6 +62,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     from accounts.ownership import unscoped
     from search import index
     from tests.support import (
+        scenes_activity,
         scenes_automatic,
         scenes_consolidation,
         scenes_conversion,
@@ -97,6 +98,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= scenes_automatic.add_news(alice, scene["character"], scene["chat"])
         scene |= scenes_quality.add_quality(alice, scene["character"], scene["chat"])
         scene |= scenes_reader.add_reader(alice, scene["character"], scene["chat"])
+        scene |= scenes_activity.add_activity(alice, scene["character"], scene["chat"])
         just_begun(people["beginner"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
     index.step(seconds=60)
@@ -113,6 +115,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made |= {name: (path, "alice") for name, path in scenes_scopes.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_quality.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_reader.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_activity.paths(scene).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
     sessions = {"": ""}
@@ -183,10 +186,6 @@ def _frame(scene: dict[str, Any]) -> dict[str, str]:
         "model-bad": f"/settings/models/{scene['free'].pk}/",
         "model-delete": f"/settings/models/{scene['paid'].pk}/delete/",
         "networks": "/settings/models/networks/",
-        "spending": "/settings/spending/",
-        "calls": "/settings/spending/calls/",
-        "budgets": "/settings/budgets/",
-        "budgets-all": "/settings/budgets/everybody/",
         "budgets-person": f"/settings/budgets/{scene['bob'].pk}/",
         "people": "/people/",
         "invite": "/people/invite/",

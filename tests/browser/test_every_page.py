@@ -12,6 +12,8 @@ from accounts.models import User
 from accounts.ownership import unscoped
 from tests.support.browsing import WIDTHS, signed_in
 from tests.support.scenes import lived_in
+from tests.support.scenes_activity import add_activity
+from tests.support.scenes_activity import paths as activity_pages
 from tests.support.scenes_automatic import add_news
 from tests.support.scenes_automatic import paths as automatic_pages
 from tests.support.scenes_quality import add_quality
@@ -60,6 +62,7 @@ def pages(scene: dict[str, Any]) -> list[str]:
         f"/blocks/{scene['block'].pk}/",
         *review_pages(scene).values(),
         *automatic_pages(scene).values(),
+        *activity_pages(scene).values(),
         *quality_pages(scene).values(),
         *reader_pages(scene).values(),
         *scope_pages(scene).values(),
@@ -81,6 +84,8 @@ def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size
     with unscoped("an invented life"):
         scene = lived_in(alice)
         scene |= add_reviews(alice, scene["character"], scene["chat"])
+        scene |= add_activity(alice, scene["character"], scene["chat"])
+        scene |= add_quality(alice, scene["character"], scene["chat"])
         scene |= add_reader(alice, scene["character"], scene["chat"])
         scene |= add_news(alice, scene["character"], scene["chat"])
         scene |= add_scopes(alice, scene["character"].tavern)
