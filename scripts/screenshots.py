@@ -168,6 +168,7 @@ def _frame(scene: dict[str, Any]) -> dict[str, str]:
     tavern = f"/settings/sillytavern/{scene['character'].tavern_id}"
     return {
         "jobs": "/jobs/",
+        "batch": "/batch/",
         **{f"job-{state}": f"/jobs/{scene[state].pk}/" for state in ("running", "paused")},
         "job-failed": f"/jobs/{scene['failed-job'].pk}/",
         "you": "/settings/you/",

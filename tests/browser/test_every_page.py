@@ -41,6 +41,7 @@ def pages(scene: dict[str, Any]) -> list[str]:
         "/",
         "/characters/",
         "/characters/?choose=1",
+        "/batch/",
         f"/characters/{pk}/",
         f"/characters/{pk}/?flag=unverified",
         *(f"/characters/{scene['empty'].pk}/{name}" for name in EMPTY),
