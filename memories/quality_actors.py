@@ -10,32 +10,50 @@ import regex
 from memories.quality_text import WORD, fold
 
 PASSIVE = regex.compile(
-    r"\b(?:was|were|been|being|got)\b.{0,60}?\bby\b|\b(?:wurde|wurden|wird|worden)\b.{0,80}?\bvon\b|\bvon\b.{0,60}?\b(?:wurde|worden)\b"
-    r"|\b(?:a été|ont été|fut|furent|était|avait été)\b.{0,60}?\bpar\b|\b(?:fue|fueron|ha sido|había sido|era)\b.{0,60}?\bpor\b"
-    r"|\b(?:foi|foram|tinha sido|era)\b.{0,60}?\bpel[oa]s?\b|\b(?:è stat[oaie]|fu|furono|venne|viene|era stat[oaie])\b.{0,60}?\bda(?:l|lla|llo|i|gli|lle)?\b"
-    r"|\b(?:werd|werden|wordt|is)\b.{0,60}?\bdoor\b|\bzosta[łl]\w*\b.{0,60}?\bprzez\b|\btarafından\b|\b(?:blev|blivit)\b.{0,60}?\bav\b|被|られた|された|れていた"
+    r"\b(?:was|were|been|being|got)\b.{0,60}?\bby\b|\b(?:wurde|wurden|wird|worden)\b.{0,80}?\bvon\b|"
+    r"\bvon\b.{0,60}?\b(?:wurde|worden)\b"
+    r"|\b(?:a été|ont été|fut|furent|était|avait été)\b.{0,60}?\bpar\b|\b(?:fue|fueron|ha sido|había sido|"
+    r"era)\b.{0,60}?\bpor\b"
+    r"|\b(?:foi|foram|tinha sido|era)\b.{0,60}?\bpel[oa]s?\b|\b(?:è stat[oaie]|fu|furono|venne|viene|"
+    r"era stat[oaie])\b.{0,60}?\bda(?:l|lla|llo|i|gli|lle)?\b"
+    r"|\b(?:werd|werden|wordt|is)\b.{0,60}?\bdoor\b|\bzosta[łl]\w*\b.{0,60}?\bprzez\b|\btarafından\b|"
+    r"\b(?:blev|blivit)\b.{0,60}?\bav\b|被|られた|された|れていた"
     r"|\bby[łl]\w*\b.{0,60}?\bprzez\b|\bбыл[аои]?\b.{0,30}?\w+(?:ан|ен|ят|ит)[аоы]?\b",
     regex.IGNORECASE,
 )
 FIRST = frozenset(
-    "i i'm i've i'll i'd me my mine we we've we'll our ich mich mir mein meine meinen meiner wir uns je j moi mon ma mes "
-    "nous yo me mi mis nosotros io mi mio mia noi eu meu minha nos ik mij mijn wij ja mi moj moja mnie my я мне меня мой моя "
+    "i i'm i've i'll i'd me my mine we we've we'll our ich mich mir mein meine meinen meiner wir uns je j moi "
+    "mon ma mes "
+    "nous yo me mi mis nosotros io mi mio mia noi eu meu minha nos ik mij mijn wij ja mi moj moja mnie my я "
+    "мне меня мой моя "
     "моей мою мы нам ben bana beni benim biz jag mig min vi мені мене мій моя saya aku".split()
 )
 SECOND = frozenset(
     "you you're you've you'll you'd your yours du dich dir dein deine sie ihnen ihr ihre tu toi te ton ta vous votre "
-    "usted tu te ti tus su lei suo ti voce voces teu tua lhe jij je jou jouw u uw ty ci cie twoj twoja pan pani ты тебя тебе "
+    "usted tu te ti tus su lei suo ti voce voces teu tua lhe jij je jou jouw u uw ty ci cie twoj twoja pan "
+    "pani ты тебя тебе "
     "твой твоя вы вас вам sen sana seni senin siz sizin size du dig din тебе ти kamu anda".split()
 )
-FIRST_CJK, SECOND_CJK = regex.compile(r"私|僕|俺|我(?!们)|나는|내가|제가"), regex.compile(r"あなた|君|お前|你|您|너|당신")
-ENDING_FIRST = regex.compile(r"(?:\bmam|\bchce|\w{2,}(?:ałem|ałam|iłem|iłam|yłem|yłam|łem|łam|ę|yorum|ıyorum|dım|dim|dum|düm|tım|tim|rım|rim))\b")
+FIRST_CJK, SECOND_CJK = (
+    regex.compile(r"私|僕|俺|我(?!们)|나는|내가|제가"),
+    regex.compile(r"あなた|君|お前|你|您|너|당신"),
+)
+ENDING_FIRST = regex.compile(
+    r"(?:\bmam|\bchce|\w{2,}(?:ałem|ałam|iłem|iłam|yłem|yłam|łem|łam|ę|yorum|ıyorum|dım|dim|dum|düm|tım|tim|"
+    r"rım|rim))\b"
+)
 ACTION = regex.compile(r"\*[^*]+\*|_[^_]+_")
 SENTENCE = regex.compile(r"[^.!?。！？…\n*]+")
 NEGATION = frozenset(
-    "not no never none nobody nothing don't didn't won't isn't wasn't can't cannot couldn't wouldn't doesn't haven't hasn't "
-    "hadn't shan't without nicht kein keine keinen keinem keiner nie niemals niemand nichts ne n pas jamais personne rien no "
-    "nunca nadie nada ni non mai nessuno niente nao ninguem niet geen nooit niemand nie nigdy nikt nic не ни нет никогда никто "
-    "degil yok asla hic inte aldrig ingen".split()
+    "not no never none nobody nothing don't didn't won't isn't wasn't can't cannot couldn't wouldn't doesn't "
+    "haven't hasn't "
+    "hadn't shan't without nicht kein keine keinen keinem keiner nie niemals niemand nichts ne n pas jamais "
+    "personne rien no "
+    "nunca nadie nada ni non mai nessuno niente nao ninguem niet geen nooit niemand nie nigdy nikt nic не ни "
+    "нет никогда никто "
+    "degil yok asla hic inte aldrig ingen instead rather stopped statt anstatt stattdessen invece zamiast "
+    "вместо yerine refused "
+    "weigerte refusa rifiuto recusou weigerde odmowil отказался".split()
 )
 NEGATION_CJK = regex.compile(r"ない|なかった|ません|ず[にと、]|不|没|沒|未|안 |않|못")
 
@@ -61,8 +79,16 @@ def people_in(text: str, people: Sequence[str]) -> list[str]:
             for word, at in words.items()
             if word == part or (len(part) > 3 and word[: len(part) - 1] == part[:-1] and len(word) <= len(part) + 3)
         ]
-        places += [folded.find(fold(person)[:2])] if not places and not person.isascii() and fold(person)[:2] in folded else []
-        places += [folded.find(fold(person)[-2:])] if not places and not person.isascii() and fold(person)[-2:] in folded else []
+        places += (
+            [folded.find(fold(person)[:2])]
+            if not places and not person.isascii() and fold(person)[:2] in folded
+            else []
+        )
+        places += (
+            [folded.find(fold(person)[-2:])]
+            if not places and not person.isascii() and fold(person)[-2:] in folded
+            else []
+        )
         if places:
             found.append((min(places), person))
     return [person for _at, person in sorted(found)]

@@ -16,11 +16,13 @@ from memories import quality_actors as actors
 from memories.quality_form import is_topic_tag, no_memory
 from memories.quality_index import MANY, OFTEN, Index, same_stem
 from memories.quality_names import Known, Strange
-from memories.quality_text import fold, found_cues, language_of, read
+from memories.quality_text import fold, found_cues, language_of, meanings, read
 
 WINDOW = 3  # messages side by side that may bear out one bullet
 NAME_WEIGHT = 0.15  # of people who are everywhere in a scene
-CLAUSE = regex.compile(r"[,;、，]|\s(?:and|then|und|dann|et|puis|y|e|luego|poi|depois|en|toen|i|potem|и|затем|потом|ve|sonra|och|a)\s")
+CLAUSE = regex.compile(
+    r"[,;、，]|\s(?:and|then|und|dann|et|puis|y|e|luego|poi|depois|en|toen|i|potem|и|затем|потом|ve|sonra|och|a)\s"
+)
 SENTENCES = regex.compile(r"[^.!?。！？;\n]+")
 # What a bullet of another language than the chat's is taken to share with it; words alone cannot tell.
 FOREIGN = {"window": 0.6, "said": 0.7, "bare": 0.2, "lead": 0.7}
@@ -28,7 +30,7 @@ FOREIGN = {"window": 0.6, "said": 0.7, "bare": 0.2, "lead": 0.7}
 
 @dataclass(frozen=True)
 class Likeness:
-    """The text most like a bullet: its place, the share of the bullet that it holds, and of it that the bullet holds."""
+    """The text most like a bullet: its place, how much of the bullet it holds, how much of it the bullet holds."""
 
     place: int = -1
     held: float = 0.0
@@ -83,7 +85,9 @@ class Ground:
         self._most = math.log(len(parts) + 2)
 
     def _weight(self, word: str) -> float:
-        if word in self._names or any(same_stem(word, name) and len(name) > 3 for name in self._names if name[:3] == word[:3]):
+        if word in self._names or any(
+            same_stem(word, name) and len(name) > 3 for name in self._names if name[:3] == word[:3]
+        ):
             return NAME_WEIGHT
         rarity = math.log((len(self._parts) + 2) / (0.5 + self._spread.get(word, 0.5))) / self._most
         return max(0.3, min(1.0, rarity)) * (0.6 if len(word) < 3 and word.isascii() and not word.isdecimal() else 1.0)
@@ -102,6 +106,7 @@ class Ground:
         card_place = shares.pop("card_place")
         values = {
             **shares,
+            **self._predicate(bullet, language, said, existing, injected),
             **self._support(weights, said, bullet),
             **_form(bullet, language, len(text.words)),
             "strange": max((one.sureness for one in strange), default=0.0),
@@ -109,6 +114,8 @@ class Ground:
             "tag": float(is_topic_tag(bullet)),
             "foreign": float(foreign),
         }
+        values["unreal_event"] = values["unreal"] * (1 - values["frame"])
+        values["empty_event"] = values["bare"] * values["core_bare"]
         if foreign:
             values |= {name: max(value, values[name]) for name, value in FOREIGN.items()}
         card = self.card[int(card_place)] if card_place >= 0 else ""
@@ -155,6 +162,61 @@ class Ground:
             "bare": share(1 - max(held[source][word] for source in held) for word in weights),
         }
 
+    def _predicate(
+        self,
+        bullet: str,
+        language: str,
+        said: Mapping[str, Mapping[int, float]],
+        existing: Likeness,
+        injected: Likeness,
+    ) -> dict[str, float]:
+        """Whether the word that says what happened stands in the messages, in the likest memory, in the card."""
+        text = read(bullet, self.language)
+        frames = set(found_cues(bullet, "frame", language))
+        names = {word for word, raw in zip(text.words, text.raw, strict=True) if self._is_name(word, raw, language)}
+        rest = [word for word in text.words if word not in names]
+        if language in VERB_LAST:
+            rest.reverse()
+        is_frame = bool(rest) and _is_frame(rest[0], frames)
+        core = next((word for word in rest[:3] if not _is_frame(word, frames)), "")
+        parts = {part for part, value in said.get(core, {}).items() if value >= 0.75}
+        unreal = [self._is_unreal(part) for part in parts]
+        first = dict.fromkeys(rest[:1], 1.0)
+        actor = actors.roles(bullet, self.people).actor
+        is_own = any(self.speakers[self._parts[part][0]] == actor for part in parts)
+        light = frames | set(found_cues(bullet, "handling", language))
+        missing = [
+            word for word in rest if meanings(word, language) and not _is_frame(word, light) and not said.get(word)
+        ]
+        return {
+            "own_unreal": float(
+                bool(unreal) and all(unreal) and not is_frame and is_own and not actors.is_negated(bullet)
+            ),
+            "core_missing": float(core in missing and not parts) * (0.5 if is_frame else 1.0),
+            "missing": min(1.0, len(missing) / max(3, len(rest))),
+            "frame": float(is_frame),
+            "core_bare": float(bool(core) and not parts) * (0.5 if is_frame else 1.0),
+            "core_unreal": float(bool(unreal) and all(unreal) and not is_frame and not actors.is_negated(bullet)),
+            "frame_unreal": float(
+                bool(unreal) and all(map(self._is_denied, parts)) and is_frame and not actors.is_negated(bullet)
+            ),
+            "told_existing": max(_held_by(self._existing, existing.place, first, language).values(), default=0.0),
+            "told_injected": max(_held_by(self._injected, injected.place, first, language).values(), default=0.0),
+            "told_card": max(
+                (max(at.values(), default=0.0) for at in self._card.held(first, language).values()), default=0.0
+            ),
+        }
+
+    def _is_name(self, word: str, raw: str, language: str) -> bool:
+        return word in self._names or (language != "de" and raw[:1].isupper())
+
+    def _is_denied(self, part: int) -> bool:
+        return actors.is_negated(self._parts[part][1])
+
+    def _is_unreal(self, part: int) -> bool:
+        sentence = self._parts[part][1]
+        return actors.is_negated(sentence) or "?" in sentence or bool(found_cues(sentence, "unreal", self.language))
+
     def _support(
         self, weights: Mapping[str, float], said: Mapping[str, Mapping[int, float]], bullet: str
     ) -> dict[str, float]:
@@ -179,7 +241,15 @@ class Ground:
             best = max(best, sum(weights[word] * value for word, value in window.items()) / total)
         lead = by_part.most_common(1)[0] if by_part else (-1, 0.0)
         denied = lead[0] >= 0 and actors.is_negated(self._parts[lead[0]][1])
+        real = dict.fromkeys(said, 0.0)
+        told = dict.fromkeys(said, 0.0)
+        for word, places in said.items():
+            told[word] = max(places.values(), default=0.0)
+            real[word] = max((value for part, value in places.items() if not self._is_unreal(part)), default=0.0)
+        unreal = sum(weights[word] * (told[word] - real[word]) for word in said)
+        whole = sum(weights[word] * told[word] for word in said) or 1.0
         return {
+            "unreal": 0.0 if actors.is_negated(bullet) else unreal / whole,
             "window": best,
             "lead": lead[1],
             "acted": max(0.0, acted - spoken) / total,
@@ -204,6 +274,10 @@ class Ground:
             doer = speaker if turn > 0 else other
             sides[doer] = max(sides[doer], score * abs(turn))
         return sides[who.other] - sides[who.actor]
+
+
+def _is_frame(word: str, frames: set[str]) -> bool:
+    return word in frames or any(word in part for part in frames if not part.isascii())
 
 
 def _likeness(index: Index, weights: Mapping[str, float], language: str, weight_of: object) -> Likeness:
@@ -268,4 +342,5 @@ def _form(bullet: str, language: str, words: int) -> dict[str, float]:
     }
 
 
+VERB_LAST = frozenset({"tr", "ja", "ko", "hi"})
 KINDS = ("handling", "body", "outcome", "state", "speech", "topic", "trait")

@@ -19,7 +19,11 @@ def _start(word: str) -> str:
     return word[:3]
 
 
-def same_stem(one: str, other: str) -> bool:
+# Languages that put much behind a stem.
+LONG_ENDINGS = frozenset({"tr", "ko"})
+
+
+def same_stem(one: str, other: str, language: str = "") -> bool:
     """Whether two words are forms of one: a long common beginning and different endings."""
     if one == other:
         return True
@@ -31,6 +35,10 @@ def same_stem(one: str, other: str) -> bool:
         common += 1
     if shorter <= 3:
         return common == shorter and longer - shorter <= 1 and shorter == 3
+    if language in LONG_ENDINGS:
+        return common >= 4 or common == shorter
+    if common == shorter >= 5:
+        return longer - common <= 5
     return common >= max(4 if longer > 5 else 3, 0.6 * longer) and longer - common <= 5
 
 
@@ -82,7 +90,7 @@ class Index:
                     if len(other) >= LEAST_PART and word[at:].startswith(other[:-1]):
                         found[other] = COMPOUND
         for other in self._by_start.get(_start(word), ()):
-            if same_stem(word, other):
+            if same_stem(word, other, language):
                 found[other] = SAME
         return found
 
@@ -100,4 +108,3 @@ class Index:
                         places[place] = value
             found[word] = places
         return found
-

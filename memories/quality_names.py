@@ -23,14 +23,19 @@ LOOK_BACK = 40
 ARTICLELESS = frozenset({"ru", "uk", "pl", "cs", "tr", "id", "sv", ""})  # a sentence may open with any noun
 KATAKANA = regex.compile(r"\p{Katakana}[\p{Katakana}ー・]{2,}")
 LOANWORDS = frozenset(
-    "コーヒー テレビ ドア テーブル ホテル レストラン バス タクシー カメラ ラジオ ピアノ ギター ナイフ ベッド ソファ シャツ "
-    "スマホ メール メッセージ ニュース チーム リーダー メンバー パーティー ビール ワイン ケーキ パン スープ ノート ペン "
-    "トラック エンジン コンピューター データ システム プロジェクト アルバイト ボタン カード ゲーム グループ ルール スパイ "
-    "パートナー ライバル ショック ストレス トラブル チャンス プレゼント メニュー レシピ キッチン ポケット スーツ".split()
+    "コーヒー テレビ ドア テーブル ホテル レストラン バス タクシー カメラ ラジオ ピアノ ギター ナイフ ベッド "
+    "ソファ シャツ "
+    "スマホ メール メッセージ ニュース チーム リーダー メンバー パーティー ビール ワイン ケーキ パン スープ "
+    "ノート ペン "
+    "トラック エンジン コンピューター データ システム プロジェクト アルバイト ボタン カード ゲーム グループ "
+    "ルール スパイ "
+    "パートナー ライバル ショック ストレス トラブル チャンス プレゼント メニュー レシピ キッチン ポケット "
+    "スーツ".split()
 )
 HONORED = regex.compile(r"(\p{Han}{1,4})(?:さん|様|さま|君|くん|ちゃん|氏|先生|先輩|先生|小姐|夫人|医生|队长)")
 CALLED = regex.compile(
-    r"(?:名叫|叫做|名为|という名の|اسمه|اسمها|يدعى|تدعى|בשם|ชื่อ|라는)\s*([\p{L}\p{M}]{2,12})|([\p{Han}\p{Katakana}ー]{2,8})という"
+    r"(?:名叫|叫做|名为|という名の|اسمه|اسمها|يدعى|تدعى|בשם|ชื่อ|라는)\s*([\p{L}\p{M}]{2,12})|"
+    r"([\p{Han}\p{Katakana}ー]{2,8})という"
 )
 TITLES = frozenset(
     "herr frau fraulein dr doktor professor graf grafin baron baronin furst konig konigin prinz prinzessin kapitan "
@@ -42,7 +47,11 @@ GERMAN_NOUN = regex.compile(
 )
 GERMAN_BEFORE = frozenset("in nach aus bei von mit an vom zu namens hiess und gegen fur".split())
 CYRILLIC_TO_LATIN = str.maketrans(
-    dict(zip("абвгдезийклмнопрстуфхыэіїєґ", "a b v g d e z i i k l m n o p r s t u f kh y e i i e g".split(), strict=True))
+    dict(
+        zip(
+            "абвгдезийклмнопрстуфхыэіїєґ", "a b v g d e z i i k l m n o p r s t u f kh y e i i e g".split(), strict=True
+        )
+    )
     | {"ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ю": "iu", "я": "ia", "ь": "", "ъ": ""}
 )
 

@@ -73,7 +73,8 @@ _TABLE: dict[str, tuple[str, str, str, str]] = {
     "pl": (
         "zero jeden/jedna/jedno dwa/dwie/dwoch/dwom trzy/trzech cztery/czterech piec/pieciu szesc/szesciu "
         "siedem/siedmiu osiem/osmiu dziewiec/dziewieciu dziesiec/dziesieciu jedenascie/jedenastu dwanascie/dwunastu "
-        "trzynascie/trzynastu czternascie/czternastu pietnascie/pietnastu szesnascie/szesnastu siedemnascie/siedemnastu "
+        "trzynascie/trzynastu czternascie/czternastu pietnascie/pietnastu szesnascie/szesnastu "
+        "siedemnascie/siedemnastu "
         "osiemnascie/osiemnastu dziewietnascie/dziewietnastu",
         "dwadziescia/dwudziestu trzydziesci/trzydziestu czterdziesci/czterdziestu piecdziesiat/piecdziesieciu "
         "szescdziesiat/szescdziesieciu siedemdziesiat osiemdziesiat dziewiecdziesiat",
@@ -82,7 +83,8 @@ _TABLE: dict[str, tuple[str, str, str, str]] = {
     ),
     "ru": (
         "ноль один/одна/одно/одного два/две/двух/двум три/трех/трем четыре/четырех пять/пяти шесть/шести семь/семи "
-        "восемь/восьми девять/девяти десять/десяти одиннадцать/одиннадцати двенадцать/двенадцати тринадцать/тринадцати "
+        "восемь/восьми девять/девяти десять/десяти одиннадцать/одиннадцати двенадцать/двенадцати "
+        "тринадцать/тринадцати "
         "четырнадцать/четырнадцати пятнадцать/пятнадцати шестнадцать/шестнадцати семнадцать/семнадцати "
         "восемнадцать/восемнадцати девятнадцать/девятнадцати",
         "двадцать/двадцати тридцать/тридцати сорок/сорока пятьдесят/пятидесяти шестьдесят/шестидесяти "
@@ -98,7 +100,8 @@ _TABLE: dict[str, tuple[str, str, str, str]] = {
         "bin",
     ),
     "sv": (
-        "noll en/ett tva tre fyra fem sex sju atta nio tio elva tolv tretton fjorton femton sexton sjutton arton nitton",
+        "noll en/ett tva tre fyra fem sex sju atta nio tio elva tolv tretton fjorton femton sexton sjutton "
+        "arton nitton",
         "tjugo trettio fyrtio femtio sextio sjuttio attio nittio",
         "hundra",
         "tusen",
@@ -111,7 +114,8 @@ _TABLE: dict[str, tuple[str, str, str, str]] = {
         "tisic/tisice",
     ),
     "uk": (
-        "нуль один/одна два/дві/двох три/трьох чотири/чотирьох пять/пяти шість/шести сім/семи вісім/восьми девять/девяти "
+        "нуль один/одна два/дві/двох три/трьох чотири/чотирьох пять/пяти шість/шести сім/семи вісім/восьми "
+        "девять/девяти "
         "десять/десяти одинадцять дванадцять тринадцять чотирнадцять пятнадцять шістнадцять сімнадцять вісімнадцять "
         "девятнадцять",
         "двадцять тридцять сорок пятдесят шістдесят сімдесят вісімдесят девяносто",

@@ -176,7 +176,7 @@ def meanings(word: str, language: str, most: int = 6) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Text:
-    """A text's words that carry meaning, folded, in order; `raw` as they were written."""
+    """A text's words that carry meaning, folded, in order, without numbers; `raw` as they were written."""
 
     language: str
     words: tuple[str, ...]
@@ -200,9 +200,9 @@ def _pieces(raw: str, stop: frozenset[str]) -> list[tuple[str, str]]:
     if word in stop:
         return []
     if "-" not in word and "'" not in word:
-        return [(word, raw)] if len(word) > 1 or word.isdecimal() else []
+        return [(word, raw)] if len(word) > 1 and not word.isdecimal() else []
     parts = zip(regex.split("['-]", word), regex.split("['’ʼ-]", raw), strict=False)
-    return [(part, piece) for part, piece in parts if part not in stop and len(part) > 1]
+    return [(part, piece) for part, piece in parts if part not in stop and len(part) > 1 and not part.isdecimal()]
 
 
 def _pairs(run: str) -> list[str]:
