@@ -177,6 +177,7 @@ def test_pages_without_ids_show_and_change_nothing_of_others(alice: User, charli
 FIELDS = (
     "character chat before block memory file folder tavern connection person parent job next revision attachment "
     "base_url url name preset text topic bullets decision from show page choose all token where batch upload draft find"
+    " member speaker who instead what group group_calls"
 ).split()
 
 

@@ -27,6 +27,7 @@ from memories.models import (
     Draft,
     DraftStep,
     HeldMemory,
+    MemberChoice,
     Memory,
     MemoryBlock,
     MemoryFile,
@@ -84,6 +85,11 @@ def make_group(tavern: Tavern, *members: Character, name: str = "The wardens", *
     for position, member in enumerate(members):
         GroupMember.objects.create(group=group, avatar=member.avatar, character=member, position=position)
     return group
+
+
+def make_choice(group: Group, character: Character, speaker: str = "name:Archivist") -> MemberChoice:
+    """What a person said about who a speaker is."""
+    return MemberChoice.objects.create(group=group, speaker=speaker, kind=MemberChoice.Kind.CARD, character=character)
 
 
 def make_chat(
@@ -336,9 +342,9 @@ def make_activity(owner: User, character: Character, chat: Chat, mark: str = "")
 def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dict[str, Any]:
     """One of everything for `owner`; every text that a person wrote or owns carries `mark`.
 
-    Keys: tavern, character, group, chat, group_chat, file, block, memory, revision, attachment, conflict, registration,
-    issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft, proposal, ancestor,
-    trash, pair, override, held, activity, invitation (when `admin` is given).
+    Keys: tavern, character, group, member_choice, chat, group_chat, file, block, memory, revision, attachment, conflict,
+    registration, issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft, proposal,
+    ancestor, trash, pair, override, held, activity, invitation (when `admin` is given).
     """
     tavern = make_tavern(owner)
     character = make_character(tavern, f"Seraphine{mark}", description=f"A warden {mark}", first_message=f"Hi {mark}")
@@ -359,6 +365,7 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
         "tavern": tavern,
         "character": character,
         "group": group,
+        "member_choice": make_choice(group, character, f"name:Archivist{mark}"),
         "chat": chat,
         "group_chat": make_chat(group, [f"Group line {mark}"], name=f"By the fire{mark}"),
         "file": file,
