@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -321,6 +321,16 @@ class GroupFrame:
         """All cards of this SillyTavern, by name, without their texts."""
         rows = Character.objects.for_user(self.user).filter(tavern=self.group.tavern_id, gone_at=None)
         return list(rows.only("avatar", "name", "portrait_hash", "tavern").order_by("name", "avatar"))
+
+    @cached_property
+    def options(self) -> list[tuple[UUID, str]]:
+        """The cards as a list to choose from; cards of one name are told apart by their files."""
+        names = Counter(one.name.strip().casefold() for one in self.cards)
+        twins = {name for name, count in names.items() if count > 1}
+        return [
+            (one.pk, f"{one.name} ({one.avatar})" if one.name.strip().casefold() in twins else one.name)
+            for one in self.cards
+        ]
 
     @property
     def worst(self) -> Word:

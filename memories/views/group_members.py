@@ -34,7 +34,7 @@ def page(request: PersonRequest, group_id: UUID) -> HttpResponse:
         "group": frame,
         "tab": "members",
         "entries": [(one, by_avatar.get(one.stands_for), one.key in said) for one in frame.roster.entries],
-        "strangers": [one for one in frame.cards if one.pk not in members],
+        "strangers": [(pk, label) for pk, label in frame.options if pk not in members],
     }
     return render(request, "memories/group_members.html", context)
 
