@@ -14,6 +14,7 @@ from accounts.commands import CommandFailed
 from accounts.models import User
 from jobs.models import Job
 from sync.models import Character
+from tests.support import group_story
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
 from tests.support.story import make_character, make_chat
@@ -71,7 +72,7 @@ def test_extract_only_queues_without_wait(flux: Character, fake: FakeModel) -> N
         (["--character", "Nobody"], "There is no character named “Nobody”."),
         (["--avatar", "Nobody.png"], "No character has the card “Nobody.png”."),
         (["--avatar", "Flux.png", "--chat", "none.jsonl"], "Flux has no chat named “none.jsonl”."),
-        (["--all", "--chat", "x"], "--chat needs --character or --avatar, not --all."),
+        (["--all", "--chat", "x"], "--chat needs --character, --avatar or --group, not --all."),
     ],
 )
 def test_one_sentence_says_what_is_wrong(flux: Character, args: list[str], sentence: str) -> None:
@@ -101,3 +102,51 @@ def test_bobs_command_does_not_see_alices_characters(flux: Character, bob: User)
     with pytest.raises(CommandFailed, match="There is no character named “Flux”"):
         command("extract", "--user", "bob", "--character", "Flux")
     assert command("status", "--user", "bob")["characters"] == []
+
+
+def test_a_part_of_a_chat_and_the_rest_later(flux: Character) -> None:
+    make_chat(flux, "long night", [f"Word{n} happened in Harrow." for n in range(8)])
+    only = ("extract", "--user", "alice", "--character", "Flux", "--chat", "long night", "--wait")
+    assert command(*only, "--from", "2", "--to", "4")["jobs"][0]["messages"] == 3
+    assert command(*only, "--to", "5")["jobs"][0]["messages"] == 3
+    assert command(*only)["jobs"][0]["messages"] == 2
+    with pytest.raises(CommandFailed, match="--from and --to are message numbers of one chat"):
+        command("extract", "--user", "alice", "--character", "Flux", "--to", "4")
+
+
+def test_reading_again_says_what_it_costs_and_asks(flux: Character, fake: FakeModel) -> None:
+    again = ("extract", "--user", "alice", "--character", "Flux", "--again", "--wait")
+    assert command(*again)["again"] == 0  # nothing was read before, so nothing is paid for twice
+    asked = len(fake.chats)
+    with pytest.raises(CommandFailed, match=r"Flux: reading again means 2 messages in about 1 calls? for about \$0"):
+        command(*again)
+    assert len(fake.chats) == asked
+    found = command(*again, "--yes")
+    assert (found["again"], found["jobs"][0]["messages"]) == (2, 2)
+    assert len(fake.chats) == asked + 1
+
+
+def test_a_group_and_everybody(alice: User, flux: Character, fake: FakeModel) -> None:
+    fake.answer_with("NO_NEW_MEMORIES")
+    group = group_story.make_group(alice, "Orla", "Pim")
+    group_story.make_chat(group, ["Orla: Who has the lamp?", "Pim: Orla has it."], "evening")
+    part = command("extract", "--user", "alice", "--group", "The wardens", "--chat", "evening", "--to", "0", "--wait")
+    assert (part["jobs"][0]["group"], part["jobs"][0]["state"], part["jobs"][0]["messages"]) == (
+        "The wardens",
+        "done",
+        1,
+    )
+    found = command("extract", "--user", "alice", "--all", "--wait")
+    jobs = {one.get("group") or one["character"]: one for one in found["jobs"]}
+    assert set(jobs) == {"Flux", "Orla", "Pim", "The wardens"}
+    assert [one["label"] for one in jobs["The wardens"]["members"]] == ["Orla (1 of 2)", "Pim (2 of 2)"]
+    assert jobs["The wardens"]["messages"] == 2  # Pim took no part in the first one
+    with pytest.raises(CommandFailed, match="There is no group named “Nobody”"):
+        command("extract", "--user", "alice", "--group", "Nobody")
+
+
+def test_a_group_without_a_member_says_so(alice: User, flux: Character) -> None:
+    group = group_story.make_group(alice, "Orla")
+    group_story.members(group)[0].delete()
+    with pytest.raises(CommandFailed, match="Nobody in The wardens has a card any more"):
+        command("extract", "--user", "alice", "--group", "The wardens")

@@ -2,93 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.commands import CommandFailed, ProductCommand, WrongUsage
-from accounts.models import User
+from accounts.commands import CommandFailed, ProductCommand
 from jobs.drain import run_until_ended
 from jobs.models import Job
 from memories import write_back
-from memories.extraction import start_extraction
+from memories.extract_choice import Reader, chosen
 from memories.models import MemoryFile
-from sync.models import Character, Chat
+from memories.reset_cost import Cost
+from sync.models import Group
+
+Work = list[tuple[Reader, Job]]
 
 
 class Command(ProductCommand):
-    help = "Read the unread messages of a character (or of all) and write down memories."
+    help = "Read the unread messages of a character, a group, or all of them, and write down memories."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         whose = parser.add_mutually_exclusive_group(required=True)
         whose.add_argument("--character", metavar="NAME", help="Name of the character.")
         whose.add_argument("--avatar", metavar="FILE", help="File name of the card, for names that occur twice.")
-        whose.add_argument("--all", action="store_true", help="All characters.")
+        whose.add_argument("--group", metavar="NAME", help="Name of the group, or of its file.")
+        whose.add_argument("--all", action="store_true", help="All characters and groups.")
         parser.add_argument("--chat", metavar="FILE", help="Only this chat (file name, with or without .jsonl).")
+        parser.add_argument(
+            "--from", dest="first", type=int, metavar="N", help="Only from this message of the chat on."
+        )
+        parser.add_argument("--to", dest="last", type=int, metavar="N", help="Only up to this message of the chat.")
+        parser.add_argument("--again", action="store_true", help="Also what was read before; it is paid for again.")
+        parser.add_argument("--yes", action="store_true", help="With --again: yes, pay for it again.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end; without a worker, do the work here.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        person = self.person(options)
-        if options["all"] and options["chat"]:
-            raise WrongUsage("--chat needs --character or --avatar, not --all.")
-        characters = _characters(person, options)
-        chat = _chat(person, characters[0], options["chat"]) if options["chat"] else None
+        readers = chosen(self.person(options), options)
+        again = [_open_again(one, is_sure=options["yes"]) for one in readers] if options["again"] else []
         begin = timezone.now()
         try:
-            work = [(one, start_extraction(person, character=one, chat=chat)) for one in characters]
+            work = [(one, one.start()) for one in readers]
         except ValueError as refusal:
             raise CommandFailed(str(refusal)) from refusal
         written: list[Job] = []
         if options["wait"]:
             work = [(one, run_until_ended(job, note=self.stderr.write)) for one, job in work]
             _fail_if_any_failed(work)
-            under_way = [job for one in characters for job in write_back.jobs_since(one, begin)]
-            written = [run_until_ended(job) for job in under_way]
+            under_way = {
+                job for one, _job in work for who in one.characters for job in write_back.jobs_since(who, begin)
+            }
+            written = [run_until_ended(job) for job in sorted(under_way, key=lambda job: job.created_at)]
         lines = [*(_line(*one) for one in work), *(_trouble(job) for job in written if job.error)]
-        self.say("\n".join(lines), {"jobs": [_facts(*one) for one in work], "files": [_file(job) for job in written]})
+        data = {"jobs": [_facts(*one) for one in work], "files": [_file(job) for job in written]}
+        self.say("\n".join(lines), data | ({"again": sum(again)} if options["again"] else {}))
 
 
-def _characters(person: User, options: dict[str, Any]) -> list[Character]:
-    present = Character.objects.for_user(person).filter(gone_at=None).select_related("tavern__owner").order_by("name")
-    if options["all"]:
-        return _some(present, "There is no character yet; link a SillyTavern folder first.")
-    if options["avatar"]:
-        return _some(present.filter(avatar=options["avatar"]), f"No character has the card “{options['avatar']}”.")
-    name = options["character"]
-    found = _some(present.filter(name=name), f"There is no character named “{name}”.")
-    if len(found) > 1:
-        cards = ", ".join(one.avatar for one in found)
-        raise CommandFailed(f"Several characters are named “{name}”: choose one by --avatar ({cards}).")
-    return found
+def _open_again(reader: Reader, *, is_sure: bool) -> int:
+    """Have it read again, when that was said to be meant; how many messages that are, for each who remembers."""
+    everything, fresh = reader.cost(again=True), reader.cost(again=False)
+    if everything.calls > fresh.calls or everything.messages > fresh.messages:
+        if not is_sure:
+            raise CommandFailed(f"{reader.name}: {_price(everything)} Nothing was started. Add --yes to do that.")
+        return reader.reopen()
+    return 0
 
 
-def _some(rows: QuerySet[Character], nobody: str) -> list[Character]:
-    found = list(rows)
-    if not found:
-        raise CommandFailed(nobody)
-    return found
+def _price(cost: Cost) -> str:
+    most = "at most " if cost.is_most else "about "
+    money = "at an unknown price" if cost.price is None else f"for {most}${cost.price:.4f}"
+    return f"reading again means {cost.messages} messages in {most}{cost.calls} calls {money}."
 
 
-def _chat(person: User, character: Character, name: str) -> Chat:
-    rows = Chat.objects.for_user(person).filter(character=character, gone_at=None, name=name.removesuffix(".jsonl"))
-    chat = rows.first()
-    if chat is None:
-        raise CommandFailed(f"{character.name} has no chat named “{name}”.")
-    return chat
-
-
-def _fail_if_any_failed(work: list[tuple[Character, Job]]) -> None:
+def _fail_if_any_failed(work: Work) -> None:
     bad = [(one, job) for one, job in work if job.state != Job.State.DONE]
     if bad:
-        reasons = [f"{one.name}: {job.error or job.get_state_display()} {job.hint}".strip() for one, job in bad]
+        reasons = [f"{one.name}: {_reason(job)}" for one, job in bad]
         raise CommandFailed(" ".join(reasons))
 
 
-def _line(character: Character, job: Job) -> str:
-    return f"{character.name}: {job.result.get('text') or job.get_state_display()}"
+def _reason(job: Job) -> str:
+    """Why it did not end well; of a group, why which member did not."""
+    bad = job.children.filter(state=Job.State.FAILED).order_by("created_at")
+    told = [f"{part.label}: {part.error} {part.hint}".strip() for part in bad]
+    return " ".join([f"{job.error or job.get_state_display()} {job.hint}".strip(), *told])
+
+
+def _line(reader: Reader, job: Job) -> str:
+    if job.is_batch and not job.is_active:
+        parts = [f"{part.label}: {_outcome(part)}" for part in job.children.order_by("label")]
+        return "\n".join([f"{reader.name}:", *(f"  {part}" for part in parts)])
+    return f"{reader.name}: {_outcome(job)}"
+
+
+def _outcome(job: Job) -> str:
+    return str(job.result.get("text") or job.get_state_display())
 
 
 def _trouble(job: Job) -> str:
@@ -101,6 +111,16 @@ def _file(job: Job) -> dict[str, Any]:
     return {"name": file.name if file else "", "state": job.state, "error": job.error, **job.result}
 
 
-def _facts(character: Character, job: Job) -> dict[str, Any]:
-    counts = {name: job.result.get(name, 0) for name in ("memories", "messages", "chunks")}
-    return {"id": str(job.pk), "character": character.name, "state": job.state, **counts}
+def _facts(reader: Reader, job: Job) -> dict[str, Any]:
+    kind = "group" if isinstance(reader.whose, Group) else "character"
+    facts = {"id": str(job.pk), kind: reader.name, "state": job.state}
+    if not job.is_batch:
+        return facts | _counts([job])
+    parts = list(job.children.order_by("label"))
+    members = [{"id": str(one.pk), "label": one.label, "state": one.state, **_counts([one])} for one in parts]
+    return facts | _counts(parts) | {"members": members}
+
+
+def _counts(jobs: Iterable[Job]) -> dict[str, int]:
+    jobs = list(jobs)
+    return {name: sum(job.result.get(name, 0) for job in jobs) for name in ("memories", "messages", "chunks")}
