@@ -11,10 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from providers import connecting, local_model, queries
+from providers import connecting, local_model, prices, queries
 from providers.catalogue import PRESETS, Preset
 from providers.forms import ConnectionForm
 from providers.models import Connection
+from providers.prices import Price
 
 MOST_LISTED = 1000
 
@@ -86,6 +87,7 @@ class FormPage:
     fetched_at: datetime | None
     steps: list[dict[str, str]]
     result: dict[str, Any]
+    price: Price = prices.UNKNOWN
 
 
 def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
@@ -106,4 +108,4 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     models = connecting.listed_models(connection)[:MOST_LISTED]
     result = connection.test_result if connection.tested_at else {}
     steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
-    return FormPage(more, models, connection.tested_at, steps, result)
+    return FormPage(more, models, connection.tested_at, steps, result, prices.price_of(connection))
