@@ -105,7 +105,7 @@ def paths(scene: dict[str, Any]) -> dict[str, str]:
     chat, fire = f"/chats/{scene['chat'].pk}", f"/chats/{scene['fire'].pk}"
     return {
         "reader": f"{chat}/?at=840#m840",
-        "reader-find": f"{chat}/?find=lantern&at=820",
+        "reader-find": f"{chat}/?find=flame&at=820",
         "reader-group": f"{fire}/?whose={scene['fire_member'].pk}",
         "reader-injected": f"{chat}/messages/853/injected/",
         "range": f"{chat}/range/?from=8&to=40",
