@@ -13,19 +13,20 @@ T = TypeVar("T")
 def shared_prefixes(chat: C, forks: Iterable[tuple[C, C | None, int | None]]) -> Mapping[C, int]:
     """For each relative of `chat`: the last message number that both have in common.
 
-    `forks` lists (chat, parent, last number shared with the parent). Along a way through the family the smallest
-    number counts.
+    `forks` lists (chat, parent, last number shared with the parent; None: they begin otherwise by now, which counts as
+    -1). Along a way through the family the smallest number counts.
     """
     near: dict[C, list[tuple[C, int]]] = defaultdict(list)
     for child, parent, fork in forks:
-        if parent is not None and fork is not None:
-            near[child].append((parent, fork))
-            near[parent].append((child, fork))
+        if parent is not None:
+            shared = -1 if fork is None else fork
+            near[child].append((parent, shared))
+            near[parent].append((child, shared))
     reach: dict[C, int] = {}
     ways = [(other, fork) for other, fork in near[chat]]
     while ways:
         other, shared = ways.pop()
-        if other == chat or reach.get(other, -1) >= shared:
+        if other == chat or reach.get(other, -2) >= shared:
             continue
         reach[other] = shared
         ways += [(further, min(shared, fork)) for further, fork in near[other]]

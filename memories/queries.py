@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from accounts.models import User
 from memories.lineage import parents_first, shared_prefixes
 from memories.models import ExtractedChunk, ExtractionSettings, Watermark
-from memories.reading import Mark, end_of_stretch, inherited, replayed, unread
+from memories.reading import Mark, end_of_stretch, inherited, is_exact, replayed, unread
 from memories.reading_limits import Limits
 from memories.transcript import Entry
 from memories.wanted import Ends, Wanted, is_inside
@@ -117,8 +117,9 @@ def readings_of(user: User, chat: Chat, characters: Iterable[Character]) -> list
     speaks = [speaks_up(role, name) for _i, role, name, _id, _content, _date in rows]
     indices = [row[0] for row in rows]
     family = _family(user, chat)
+    exact = {place for place, row in enumerate(rows) if is_exact(row[5])} if family else set()
     return [
-        Reading(chat, indices, marks, speaks, unread(marks, _read_marks(user, chat, one, marks, family)))
+        Reading(chat, indices, marks, speaks, unread(marks, _read_marks(user, chat, one, marks, family, exact)))
         for one in characters
     ]
 
@@ -131,7 +132,7 @@ def _family(user: User, chat: Chat) -> dict[UUID, int]:
 
 
 def _read_marks(
-    user: User, chat: Chat, character: Character, messages: list[Mark], family: dict[UUID, int]
+    user: User, chat: Chat, character: Character, messages: list[Mark], family: dict[UUID, int], exact: set[int]
 ) -> list[Mark]:
     """What relatives have read comes first, so that what is taken back here is unread although it was read there."""
     chunks = ExtractedChunk.objects.for_user(user).filter(character=character, chat__in=[chat.pk, *family])
@@ -139,7 +140,9 @@ def _read_marks(
     for chat_id, outcome, packed in chunks.order_by("pk").values_list("chat_id", "outcome", "marks"):
         rows.setdefault(chat_id, []).append((outcome == REOPENED, [Mark(*one) for one in packed]))
     own = rows.pop(chat.pk, [])
-    before = [one for other, found in rows.items() for one in inherited(messages, replayed(found), family[other])]
+    before = [
+        one for other, found in rows.items() for one in inherited(messages, replayed(found), family[other], exact)
+    ]
     return replayed(own, before)
 
 

@@ -8,11 +8,14 @@ are hard to tell from an edited one.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 TAIL = 20
+# "10:02:33", "20m 50s", or milliseconds since 1970 (spec/sillytavern §4).
+SECONDS = re.compile(r"\d:\d\d:\d\d|\dm ?\d+s|\d{12,}")
 
 
 class Mark(NamedTuple):
@@ -50,14 +53,20 @@ def unread(messages: Sequence[Mark], read: Iterable[Mark]) -> list[int]:
     return sorted(new | doubtful)
 
 
-def inherited(messages: Sequence[Mark], read: Iterable[Mark], shared: int) -> list[Mark]:
-    """Which of a relative's marks stand for messages of this chat: up to position `shared` by identity, later ones
-    only when they have a date and still say the same."""
+def is_exact(raw_date: str) -> bool:
+    """Whether a date tells two messages apart by itself: it names the second, not only the minute."""
+    return SECONDS.search(raw_date) is not None
+
+
+def inherited(messages: Sequence[Mark], read: Iterable[Mark], shared: int, exact: Collection[int] = ()) -> list[Mark]:
+    """Which of a relative's marks stand for messages of this chat: up to position `shared`, and at positions `exact`
+    (`is_exact`), by identity; others only when they have a date and still say the same."""
     by_identity = {mark.identity: mark for mark in read}
     found = []
     for position, mark in enumerate(messages):
         other = by_identity.get(mark.identity)
-        if other and (position <= shared or (mark.is_dated and other.content == mark.content)):
+        is_same = position <= shared or position in exact
+        if other and (is_same or (mark.is_dated and other.content == mark.content)):
             found.append(other)
     return found
 
