@@ -14,8 +14,9 @@ import regex
 
 from memories import quality_actors as actors
 from memories.quality_form import is_topic_tag, no_memory
-from memories.quality_index import MANY, OFTEN, Index, same_stem
-from memories.quality_names import Known, Strange
+from memories.quality_index import Index, same_stem
+from memories.quality_names import Known, Strange, Vocabulary
+from memories.quality_sources import Likeness, Source
 from memories.quality_text import fold, found_cues, language_of, meanings, read
 
 WINDOW = 3  # messages side by side that may bear out one bullet
@@ -26,19 +27,6 @@ CLAUSE = regex.compile(
 SENTENCES = regex.compile(r"[^.!?。！？;\n]+")
 # What a bullet of another language than the chat's is taken to share with it; words alone cannot tell.
 FOREIGN = {"window": 0.6, "said": 0.7, "bare": 0.2, "lead": 0.7}
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """The text most like a bullet: its place, how much of the bullet it holds, how much of it the bullet holds."""
-
-    place: int = -1
-    held: float = 0.0
-    back: float = 0.0
-
-    @property
-    def score(self) -> float:
-        return math.sqrt(self.held * self.back)
 
 
 @dataclass(frozen=True)
@@ -71,11 +59,15 @@ class Ground:
         self.people = list(dict.fromkeys((character, *self.speakers, *others)))
         self._names = {part for person in self.people for part in fold(person).split() if len(part) > 1}
         said = [f"{name}: {text}" for name, text in messages]
-        self.known = Known((card, *existing, *injected, *said), self.people)
         self.card = [part.strip() for part in SENTENCES.findall(card) if part.strip()]
-        self._card = Index(self.card, self.language)
-        self._existing = Index(existing, self.language)
-        self._injected = Index(injected, self.language)
+        self._card = Source(self.card, self.language)
+        self._existing = Source(existing, self.language)
+        self._injected = Source(injected, self.language)
+        sources = (self._card, self._existing, self._injected)
+        told = Vocabulary((*said, *self.people))
+        self.known = Known([told, *(one for source in sources for one in source.vocabularies)])
+        self._weights: dict[str, float] = {}
+        self._unreal: dict[int, bool] = {}
         parts = [(place, *one) for place, text in enumerate(texts) for one in actors.sentences(text)]
         self._parts = parts
         self._sentences = Index([part for _place, part, _acted in parts], self.language)
@@ -85,6 +77,11 @@ class Ground:
         self._most = math.log(len(parts) + 2)
 
     def _weight(self, word: str) -> float:
+        if word not in self._weights:
+            self._weights[word] = self._weighed(word)
+        return self._weights[word]
+
+    def _weighed(self, word: str) -> float:
         if word in self._names or any(
             same_stem(word, name) and len(name) > 3 for name in self._names if name[:3] == word[:3]
         ):
@@ -100,8 +97,8 @@ class Ground:
         weights = {word: self._weight(word) for word in text.words}
         strange = [] if no_memory(bullet) >= 1 else self.known.strange(bullet, language, foreign=foreign)
         said = self._sentences.held(weights, language)
-        existing = _likeness(self._existing, weights, language, self._weight)
-        injected = _likeness(self._injected, weights, language, self._weight)
+        existing = self._existing.likest(weights, language, self._weight)
+        injected = self._injected.likest(weights, language, self._weight)
         shares = self._shares(weights, language, said, existing, injected)
         card_place = shares.pop("card_place")
         values = {
@@ -131,12 +128,11 @@ class Ground:
     ) -> dict[str, float]:
         """How much of the bullet stands in which of the sources, and only there."""
         total = sum(weights.values()) or 1.0
-        in_card = self._card.held(weights, language)
         held = {
             "said": {word: max(said[word].values(), default=0.0) for word in weights},
-            "card": {word: max(in_card[word].values(), default=0.0) for word in weights},
-            "existing": _held_by(self._existing, existing.place, weights, language),
-            "injected": _held_by(self._injected, injected.place, weights, language),
+            "card": self._card.held(weights, language),
+            "existing": self._existing.held(weights, language, existing.place),
+            "injected": self._injected.held(weights, language, injected.place),
         }
 
         def share(of: Iterable[float]) -> float:
@@ -145,7 +141,7 @@ class Ground:
         def beyond(source: str, other: str) -> float:
             return share(max(0.0, held[source][word] - held[other][word]) for word in weights)
 
-        card = _likeness(self._card, weights, language, self._weight)
+        card = self._card.likest(weights, language, self._weight)
         return {
             "said": share(held["said"].values()),
             "in_card": share(held["card"].values()),
@@ -200,11 +196,9 @@ class Ground:
             "frame_unreal": float(
                 bool(unreal) and all(map(self._is_denied, parts)) and is_frame and not actors.is_negated(bullet)
             ),
-            "told_existing": max(_held_by(self._existing, existing.place, first, language).values(), default=0.0),
-            "told_injected": max(_held_by(self._injected, injected.place, first, language).values(), default=0.0),
-            "told_card": max(
-                (max(at.values(), default=0.0) for at in self._card.held(first, language).values()), default=0.0
-            ),
+            "told_existing": max(self._existing.held(first, language, existing.place).values(), default=0.0),
+            "told_injected": max(self._injected.held(first, language, injected.place).values(), default=0.0),
+            "told_card": max(self._card.held(first, language).values(), default=0.0),
         }
 
     def _is_name(self, word: str, raw: str, language: str) -> bool:
@@ -214,8 +208,11 @@ class Ground:
         return actors.is_negated(self._parts[part][1])
 
     def _is_unreal(self, part: int) -> bool:
-        sentence = self._parts[part][1]
-        return actors.is_negated(sentence) or "?" in sentence or bool(found_cues(sentence, "unreal", self.language))
+        if part not in self._unreal:
+            sentence = self._parts[part][1]
+            cues = found_cues(sentence, "unreal", self.language)
+            self._unreal[part] = actors.is_negated(sentence) or "?" in sentence or bool(cues)
+        return self._unreal[part]
 
     def _support(
         self, weights: Mapping[str, float], said: Mapping[str, Mapping[int, float]], bullet: str
@@ -278,44 +275,6 @@ class Ground:
 
 def _is_frame(word: str, frames: set[str]) -> bool:
     return word in frames or any(word in part for part in frames if not part.isascii())
-
-
-def _likeness(index: Index, weights: Mapping[str, float], language: str, weight_of: object) -> Likeness:
-    """The text of an index that is most like a bullet, both ways."""
-    total = sum(weights.values()) or 1.0
-    scores: dict[int, float] = {}
-    matched: dict[int, dict[str, float]] = {}
-    for word, weight in weights.items():
-        best: dict[int, float] = {}
-        for other, value in index.like(word, language).items():
-            places = index.places[other]
-            if len(index.words) > MANY and len(places) > OFTEN * len(index.words):
-                continue
-            for place in places:
-                best[place] = max(value, best.get(place, 0.0))
-                found = matched.setdefault(place, {})
-                found[other] = max(value, found.get(other, 0.0))
-        for place, value in best.items():
-            scores[place] = scores.get(place, 0.0) + weight * value
-    top = sorted(scores, key=lambda place: (-scores[place], place))[:6]
-    found_best = Likeness()
-    for place in top:
-        whole = sum(weight_of(word) for word in index.words[place]) or 1.0  # type: ignore[operator]
-        back = sum(weight_of(word) * value for word, value in matched[place].items()) / whole  # type: ignore[operator]
-        one = Likeness(place, scores[place] / total, min(1.0, back))
-        if one.score > found_best.score:
-            found_best = one
-    return found_best
-
-
-def _held_by(index: Index, place: int, weights: Mapping[str, float], language: str) -> dict[str, float]:
-    if place < 0:
-        return dict.fromkeys(weights, 0.0)
-    there = index.words[place]
-    return {
-        word: max((value for other, value in index.like(word, language).items() if other in there), default=0.0)
-        for word in weights
-    }
 
 
 def _form(bullet: str, language: str, words: int) -> dict[str, float]:

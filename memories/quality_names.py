@@ -6,8 +6,9 @@ stands around it; katakana, honorifics and words like "called" mark names in scr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import regex
 from rapidfuzz import fuzz
@@ -20,6 +21,7 @@ from memories.quality_text import ALL_STOP, POSSESSIVE, STOP, UNSPACED, WORD, fo
 SURE, LIKELY, MAYBE = 1.0, 0.6, 0.3
 LIKE = 75.0  # rapidfuzz score at which a name may be another language's form of a known one
 LOOK_BACK = 40
+SAMPLE = 20_000  # letters that tell in which script the sources are
 ARTICLELESS = frozenset({"ru", "uk", "pl", "cs", "tr", "id", "sv", ""})  # a sentence may open with any noun
 KATAKANA = regex.compile(r"\p{Katakana}[\p{Katakana}ー・]{2,}")
 LOANWORDS = frozenset(
@@ -69,25 +71,48 @@ class Strange:
     sureness: float
 
 
-class Known:
-    """What the sources name and count; build it once for many bullets."""
+@lru_cache(maxsize=20_000)
+def _words_of(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of one text and those of them with a capital, folded, also in Latin letters."""
+    words = WORD.findall(text)
+    every = {part for word in words for part in _parts(word)}
+    names = {part for word in words if word[:1].isupper() for part in _parts(word)}
+    return frozenset(every | {latin(word) for word in every}), frozenset(names | {latin(word) for word in names})
 
-    def __init__(self, sources: Iterable[str], names: Iterable[str]) -> None:
-        self.text = "\n".join((*sources, *names))
-        words = WORD.findall(self.text)
-        self.words = {part for word in words for part in _parts(word)}
-        self.names = {part for word in words if word[:1].isupper() for part in _parts(word)}
-        self.words |= {latin(word) for word in self.words}
-        self.names |= {latin(word) for word in self.names}
+
+class Vocabulary:
+    """The words, names and numbers of some texts."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        found = [_words_of(text) for text in texts]
+        self.text = "\n".join(texts)
+        self.words = frozenset[str]().union(*(words for words, _names in found))
+        self.names = frozenset[str]().union(*(names for _words, names in found))
+        self.numbers = frozenset[int]().union(*(numbers.of_source(text) for text in texts))
         self._names_by_start: dict[str, list[str]] = {}
         for name in self.names:
             self._names_by_start.setdefault(name[:3], []).append(name)
         self._words_by_start: dict[str, list[str]] = {}
         for word in self.words:
             self._words_by_start.setdefault(word[:4], []).append(word)
-        self.numbers = numbers.of_source(self.text)
-        self.has_latin = regex.search(r"\p{Latin}{3}", self.text) is not None
-        self._scripts_without_case = len(UNSPACED.findall(self.text)) > 0.3 * len(self.text)
+
+    def knows(self, one: str, *, foreign: bool) -> bool:
+        """Whether a folded name or word stands here, in whatever form."""
+        if one in self.words or any(_one_name(one, name) for name in self._names_by_start.get(one[:3], ())):
+            return True
+        if len(one) > 5 and any(same_stem(one, word) for word in self._words_by_start.get(one[:4], ())):
+            return True
+        return foreign and any(fuzz.ratio(one, name) >= LIKE for name in self.names)
+
+
+class Known:
+    """What the sources name and count; build it once for many bullets."""
+
+    def __init__(self, vocabularies: Sequence[Vocabulary]) -> None:
+        self._all = vocabularies
+        letters = sum(len(one.text) for one in vocabularies)
+        unspaced = sum(len(UNSPACED.findall(one.text[:SAMPLE])) for one in vocabularies)
+        self._scripts_without_case = unspaced > 0.3 * min(letters, SAMPLE)
 
     def knows(self, word: str, *, foreign: bool) -> bool:
         """Whether a name stands in the sources, in whatever form; `foreign` allows another language's spelling."""
@@ -97,21 +122,18 @@ class Known:
         return self._knows(folded, foreign=foreign) or all(self._knows(part, foreign=foreign) for part in parts)
 
     def _knows(self, part: str, *, foreign: bool) -> bool:
-        for one in dict.fromkeys((part, latin(part))):
-            if one in self.words or any(_one_name(one, name) for name in self._names_by_start.get(one[:3], ())):
-                return True
-            if any(same_stem(one, word) and len(one) > 5 for word in self._words_by_start.get(one[:4], ())):
-                return True
-            if foreign and any(fuzz.ratio(one, name) >= LIKE for name in self.names):
-                return True
-        return False
+        forms = dict.fromkeys((part, latin(part)))
+        return any(one.knows(form, foreign=foreign) for form in forms for one in self._all)
+
+    def _holds(self, text: str) -> bool:
+        return any(text in one.text for one in self._all)
 
     def counts(self, number: int) -> bool:
         """Whether the sources give a number, also shortened ("sixty" for 60,000) or as a year of a century."""
-        known = self.numbers
-        if number in known or any(number % unit == 0 and number // unit in known for unit in (100, 1000, 10**6, 10**8)):
-            return True
-        return 1000 <= number < 3000 and number % 100 in known and number % 100 > 0
+        wanted = {number, *(number // unit for unit in (100, 1000, 10**6, 10**8) if number % unit == 0)}
+        if 1000 <= number < 3000 and number % 100:
+            wanted.add(number % 100)
+        return any(wanted & one.numbers for one in self._all)
 
     def strange(self, text: str, language: str, *, foreign: bool) -> list[Strange]:
         """Names and numbers of a bullet without a source, surest first."""
@@ -123,7 +145,7 @@ class Known:
         found = [
             Strange(run, SURE if len(run) > 3 else LIKELY)
             for run in KATAKANA.findall(text)
-            if run not in self.text and run not in LOANWORDS
+            if not self._holds(run) and run not in LOANWORDS
         ]
         marked = [match[1] for match in HONORED.finditer(text)]
         marked += [match[1] or match[2] for match in CALLED.finditer(text)]
@@ -133,7 +155,7 @@ class Known:
         return found + self._capitals(text, language, foreign=foreign)
 
     def _has_pair(self, name: str) -> bool:
-        return name in self.text or any(name[at : at + 2] in self.text for at in range(len(name) - 1))
+        return self._holds(name) or any(self._holds(name[at : at + 2]) for at in range(len(name) - 1))
 
     def _capitals(self, text: str, language: str, *, foreign: bool) -> list[Strange]:
         words = list(WORD.finditer(text))

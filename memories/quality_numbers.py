@@ -6,7 +6,8 @@ Of a source every reading counts, so that "sixty" bears out 60 and 60,000; of a 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import regex
 
@@ -159,14 +160,18 @@ def _words(language: str) -> dict[str, int]:
 
 WORDS: dict[str, dict[str, int]] = {language: _words(language) for language in _TABLE}
 JOINED = {"de": "und", "nl": "en", "it": "", "es": "i", "sv": "", "tr": "", "pl": "", "ru": "", "cs": ""}
+MARKS = regex.compile(r"\p{Mn}+")
+LETTERS = str.maketrans("ıł", "il")
 SPLIT = regex.compile(r"[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*|\p{Nd}+")
 AND = frozenset("and und et y e en i и".split())
 
 
 def plain(text: str) -> str:
     """Small letters without accents."""
+    if text.isascii():
+        return text.lower()
     folded = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in folded if not unicodedata.combining(letter)).replace("ı", "i").replace("ł", "l")
+    return str(MARKS.sub("", folded)).translate(LETTERS)
 
 
 def in_digits(text: str) -> list[int]:
@@ -179,18 +184,27 @@ def in_digits(text: str) -> list[int]:
     return found
 
 
-def _pieces(word: str, language: str) -> list[int] | None:
+# The first letters of all number words of the languages that join them: nothing else can begin a compound.
+BEGINNINGS = {language: frozenset(word[:2] for word in WORDS[language]) for language in JOINED}
+LANGUAGES_OF: dict[str, tuple[str, ...]] = {
+    word: tuple(language for language in WORDS if word in WORDS[language])
+    for word in {word for table in WORDS.values() for word in table}
+}
+
+
+@lru_cache(maxsize=50_000)
+def _pieces(word: str, language: str) -> tuple[int, ...] | None:
     """The number words that a compound is made of ("vierunddreißig"), or None."""
     table = WORDS[language]
     if word in table:
-        return [table[word]]
-    if language not in JOINED or len(word) < 6:
+        return (table[word],)
+    if language not in JOINED or len(word) < 6 or word[:2] not in BEGINNINGS[language]:
         return None
     for cut in range(len(word) - 2, 1, -1):
         if word[:cut] in table:
             rest = word[cut:].removeprefix(JOINED[language]) if len(word) - cut > 4 else word[cut:]
             if (found := _pieces(rest, language)) is not None:
-                return [table[word[:cut]], *found]
+                return (table[word[:cut]], *found)
     return None
 
 
@@ -209,16 +223,18 @@ def _value(numbers: Iterable[int]) -> int:
 
 def in_words(text: str, language: str) -> list[int]:
     """The numbers that a text of `language` writes as words, in order; words side by side make one number."""
-    if language not in WORDS:
-        return []
+    return _said(SPLIT.findall(plain(text)), language) if language in WORDS else []
+
+
+def _said(words: Sequence[str], language: str) -> list[int]:
     found: list[int] = []
     run: list[int] = []
-    for match in SPLIT.finditer(plain(text)):
-        parts = [match[0]] if match[0] in WORDS[language] else match[0].split("-")
+    for word in words:
+        parts = [word] if word in WORDS[language] or "-" not in word else word.split("-")
         pieces = [piece for part in parts if part not in AND for piece in (_pieces(part, language) or [-1])]
         if pieces and -1 not in pieces:
             run += pieces
-        elif match[0] not in AND and run:
+        elif word not in AND and run:
             found.append(_value(run))
             run = []
     return [*found, _value(run)] if run else found
@@ -240,16 +256,23 @@ def in_han(text: str) -> list[int]:
     return found
 
 
-def of_source(text: str) -> set[int]:
+@lru_cache(maxsize=20_000)
+def of_source(text: str) -> frozenset[int]:
     """Every number that a source may mean: in digits, as words of any language, single words, and what they add to."""
-    found = set(in_digits(text)) | set(in_han(text))
-    words = set(SPLIT.findall(plain(text)))
-    words |= {part for word in words for part in word.split("-")}
-    for language, table in WORDS.items():
-        known = words & table.keys()
-        if known or language in JOINED:
-            found |= {table[word] for word in known} | set(in_words(text, language))
-    return found
+    found = {*in_digits(text), *in_han(text)}
+    in_order = SPLIT.findall(plain(text))
+    words = {part for word in in_order for part in (word, *word.split("-"))}
+    found |= {WORDS[language][word] for word in words for language in LANGUAGES_OF.get(word, ())}
+    for language in {language for word in words for language in _may_count(word)}:
+        found |= set(_said(in_order, language))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=50_000)
+def _may_count(word: str) -> tuple[str, ...]:
+    """The languages in which a word is a number, also one that is made of several."""
+    joined = (language for language in JOINED if len(word) > 5 and _pieces(word, language))
+    return (*LANGUAGES_OF.get(word, ()), *joined)
 
 
 def of_bullet(text: str, language: str) -> list[int]:

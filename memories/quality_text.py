@@ -57,6 +57,8 @@ def fold(text: str) -> str:
 
 STOP = {language: frozenset(map(fold, words)) for language, words in FUNCTION_WORDS.items()}
 ALL_STOP = frozenset(word for words in STOP.values() for word in words)
+# Which languages a small word speaks for.
+SPEAKS_FOR = {word: tuple(code for code in STOP if word in STOP[code]) for word in ALL_STOP}
 
 
 @lru_cache(maxsize=20_000)
@@ -65,13 +67,21 @@ def language_of(text: str, expected: str = "") -> str:
 
     Where nothing tells, it is the `expected` one if the script fits, otherwise "".
     """
-    latin, cyrillic = len(LATIN.findall(text)), len(CYRILLIC.findall(text))
-    for code, letters in SCRIPTS:
-        if 2 * len(letters.findall(text)) > latin + cyrillic or (code == "ja" and len(letters.findall(text)) > 3):
-            return code
-    words = [fold(match[0]) for match in WORD.finditer(text)]
-    codes = CYRILLIC_LANGUAGES if cyrillic > latin else [code for code in STOP if code not in CYRILLIC_LANGUAGES]
-    votes: dict[str, float] = {code: sum(word in STOP[code] for word in words) for code in codes}
+    cyrillic = 0
+    if not text.isascii():
+        latin, cyrillic = len(LATIN.findall(text)), len(CYRILLIC.findall(text))
+        for code, letters in SCRIPTS:
+            found = len(letters.findall(text))
+            if 2 * found > latin + cyrillic or (code == "ja" and found > 3):
+                return code
+        cyrillic = max(0, cyrillic - latin)
+    words = WORD.findall(fold(text))
+    codes = CYRILLIC_LANGUAGES if cyrillic else [code for code in STOP if code not in CYRILLIC_LANGUAGES]
+    votes: dict[str, float] = dict.fromkeys(codes, 0)
+    for word in words:
+        for code in SPEAKS_FOR.get(word, ()):
+            if code in votes:
+                votes[code] += 1
     for letter in text.lower():
         if TELLING.get(letter) in votes:
             votes[TELLING[letter]] += 0.5
@@ -99,7 +109,7 @@ class WordSet:
 
     def holds(self, word: str) -> bool:
         """Whether a folded word is one of these."""
-        return word in self.exact or any(word[:length] in self.starts for length in self.lengths)
+        return word in self.exact or not self.starts.isdisjoint({word[:length] for length in self.lengths})
 
 
 @cache
@@ -212,6 +222,11 @@ def _pairs(run: str) -> list[str]:
     return [pair for pair in pairs if not regex.fullmatch(r"\p{Hiragana}{2}", pair)]
 
 
+@lru_cache(maxsize=100_000)
+def _is_cue(word: str, kind: str, language: str) -> bool:
+    return cues()[kind][language].holds(word)
+
+
 @lru_cache(maxsize=4_000)
 def found_cues(text: str, kind: str, language: str) -> tuple[str, ...]:
     """The words of a text that are cues of a kind; the language's own list where there is one, else all of them."""
@@ -219,7 +234,8 @@ def found_cues(text: str, kind: str, language: str) -> tuple[str, ...]:
     if language in ("ja", "zh", "ko", "th"):
         return tuple(part for part in by_language["cjk"].parts if part in text)
     known = by_language.get(language, by_language[""])
-    words = [fold(match[0]) for match in WORD.finditer(text)]
+    words = WORD.findall(fold(text))
     whole = f" {' '.join(words)} "
-    single = [word for word in words if known.holds(word)]
+    key = language if language in by_language else ""
+    single = [word for word in words if _is_cue(word, kind, key)]
     return (*single, *(phrase for phrase in known.phrases if f" {phrase} " in whole))
