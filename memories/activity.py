@@ -89,6 +89,11 @@ class Trace:
         step, level, text = activity_words.ended(news)
         self.line(step, text, level)
 
+    def forget_whom(self) -> None:
+        """Whom the lines are about went away meanwhile."""
+        for line in self.lines:
+            line.character_id = line.group_id = line.chat_id = None
+
     def keep(self) -> None:
         """Write the lines: one insert, and one more for texts that the person wants kept."""
         lines, texts = self.lines, self.texts
@@ -144,6 +149,8 @@ def _keep_quietly(run: JobRun, news: Exception | None = None) -> None:
     lines = trace(run)
     if isinstance(news, JobFailed | JobPaused) or (news is not None and not isinstance(news, Stopped)):
         lines.ended(news)
+    if isinstance(news, JobFailed) and news.error_type == "gone":
+        lines.forget_whom()
     with suppress(DatabaseError):
         lines.keep()
 
