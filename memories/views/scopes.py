@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -53,10 +53,10 @@ def page(request: PersonRequest, character_id: UUID) -> HttpResponse:
 def choose(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """Make a choice; with `moves` the memories that are there are divided or put together too."""
     character = owned(Character, request, pk=character_id)
-    wanted = CHOICES.get(request.POST.get("choice", ""))
-    if wanted is None:
-        raise Http404(_("There is no such choice."))
     with explained(request):
+        wanted = CHOICES.get(request.POST.get("choice", ""))
+        if wanted is None:
+            raise ValueError(_("Choose what its chats have in common. Nothing was changed."))
         done = scope_change.choose(request.user, character, *wanted, divides="moves" in request.POST)
         before = name_of(MemoryScope(scope=done.scope, timeline=done.timeline))
         say(request, _("Saved."), _undo("memories:scope_undo", character, choice=before, batch=done.batch or ""))
@@ -79,6 +79,8 @@ def share_page(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """What it means to remember in the file of the character `with`, before it is done."""
     character = owned(Character, request, pk=character_id)
     other = _other(request, request.GET.get("with", ""))
+    if other is None:
+        return redirect("memories:scope", character.pk)
     context = {
         "hero": character_frame(request.user, character),
         "tab": "settings",
@@ -95,6 +97,8 @@ def share(request: PersonRequest, character_id: UUID) -> HttpResponse:
     character = owned(Character, request, pk=character_id)
     other = _other(request, request.POST.get("with", ""))
     with explained(request):
+        if other is None:
+            raise ValueError(_("Choose with whom to share. Nothing was changed."))
         batch = sharing.share(request.user, character, other, takes_along="takes" in request.POST)
         text = _("%(name)s now remembers in the file of %(other)s.")
         address = _undo("memories:share_undo", character, batch=batch or "")
@@ -106,11 +110,11 @@ def share(request: PersonRequest, character_id: UUID) -> HttpResponse:
 def share_end(request: PersonRequest, character_id: UUID) -> HttpResponse:
     """It remembers for itself again."""
     character = owned(Character, request, pk=character_id)
-    found = share_of(character)
-    if found is None:
-        raise Http404(_("It shares no memory."))
-    other = found.file.character
     with explained(request):
+        found = share_of(character)
+        if found is None:
+            raise ValueError(_("%(name)s shares no memory. Nothing was changed.") % {"name": character.name})
+        other = found.file.character
         sharing.end(request.user, found)
         text = _("%(name)s remembers for itself again, with the memories it had.") % {"name": character.name}
         say(request, text, _undo("memories:share_again", character, **{"with": other.pk}))
@@ -123,6 +127,8 @@ def share_again(request: PersonRequest, character_id: UUID) -> HttpResponse:
     character = owned(Character, request, pk=character_id)
     other = _other(request, request.GET.get("with", ""))
     with explained(request):
+        if other is None:
+            raise ValueError(_("Choose with whom to share. Nothing was changed."))
         sharing.share(request.user, character, other, takes_along=False)
         say(request, _("Taken back."))
     return redirect("memories:scope", character.pk)
@@ -145,10 +151,9 @@ def name_of(chosen: MemoryScope) -> str:
     return "branches" if chosen.timeline == MemoryScope.Timeline.BRANCHES else "all"
 
 
-def _other(request: PersonRequest, wanted: str) -> Character:
-    if not is_uuid(wanted):
-        raise Http404(_("There is no such character."))
-    return owned(Character, request, pk=wanted)
+def _other(request: PersonRequest, wanted: str) -> Character | None:
+    """The character named there, 404 when it is somebody else's; None when none is named."""
+    return owned(Character, request, pk=wanted) if is_uuid(wanted) else None
 
 
 def _batch(request: HttpRequest) -> uuid.UUID | None:

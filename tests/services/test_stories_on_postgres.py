@@ -38,6 +38,12 @@ STORIES = {
         "test_export.py",
         "test_search_page.py",
     ),
+    "divided and shared memories": (
+        "test_branch_memories.py",
+        "test_scopes.py",
+        "test_sharing.py",
+        "test_chat_databank.py",
+    ),
 }
 
 
