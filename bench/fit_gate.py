@@ -26,14 +26,24 @@ POSITIVE = {"card_leak": 0.3, "repeat_existing": 0.3, "recall_echo": 0.3, "play_
 POSITIVE |= {"unsupported": 0.45, "reversed_actor": 0.5, "meta_narration": 0.6}
 # What a check looks at, and whether more of it speaks for the doubt (+) or against it (-).
 FEATURES: dict[str, tuple[str, ...]] = {
-    "play_by_play": ("+steps", "+many_steps", "+body", "+clauses", "+steps_no_outcome", "+no_outcome", "+acted"),
+    "play_by_play": (
+        "+steps",
+        "+many_steps",
+        "+body",
+        "+clauses",
+        "+steps_no_outcome",
+        "+no_outcome",
+        "+acted",
+        "+acted_run",
+        "+run",
+    ),
     "card_leak": (
         *("+card", "+in_card", "+only_card", "-new_to_card", "+told_card", "+trait", "+no_outcome"),
         *("-outcome", "-window", "-lead"),
     ),
-    "meta_narration": ("+speech", "+mere_speech", "+speech_share", "+no_outcome", "-long"),
+    "meta_narration": ("+speech", "+mere_speech", "+speech_share", "+only_speech", "+empty_speech", "-long"),
     "recall_echo": ("+injected", "+injected_held", "-new_to_injected", "+told_injected"),
-    "repeat_existing": ("+existing", "+existing_held", "-new_to_existing", "+told_existing", "-frame"),
+    "repeat_existing": ("+existing", "+existing_held", "-new_to_existing", "+told_existing", "-frame", "-new_outcome"),
     "temporary": ("+state", "+bare_state", "+short", "+no_outcome", "-outcome"),
     "unsupported": ("+own_unreal", "+frame_unreal", "+missing", "+core_missing", "+reversed", "-long", "-frame"),
     "reversed_actor": ("+reversed", "+lead"),

@@ -112,7 +112,8 @@ class Ground:
             "foreign": float(foreign),
         }
         values["unreal_event"] = values["unreal"] * (1 - values["frame"])
-        values["empty_event"] = values["bare"] * values["core_bare"]
+        values["acted_run"] = min(1.0, 2 * values["acted"]) * min(1.0, 2 * values["clauses"]) * values["no_outcome"]
+        values["empty_speech"] = float(values["speech"] > 0) * values["no_outcome"] * values["bare"]
         if foreign:
             values |= {name: max(value, values[name]) for name, value in FOREIGN.items()}
         card = self.card[int(card_place)] if card_place >= 0 else ""
@@ -179,6 +180,8 @@ class Ground:
         unreal = [self._is_unreal(part) for part in parts]
         first = dict.fromkeys(rest[:1], 1.0)
         actor = actors.roles(bullet, self.people).actor
+        outcomes = [word for word in rest if word in set(found_cues(bullet, "outcome", language)) - frames]
+        known = self._existing.held(outcomes, language, existing.place)
         is_own = any(self.speakers[self._parts[part][0]] == actor for part in parts)
         light = frames | set(found_cues(bullet, "handling", language))
         missing = [
@@ -191,6 +194,7 @@ class Ground:
             "core_missing": float(core in missing and not parts) * (0.5 if is_frame else 1.0),
             "missing": min(1.0, len(missing) / max(3, len(rest))),
             "frame": float(is_frame),
+            "new_outcome": sum(value == 0 for value in known.values()) / max(1, len(known)),
             "core_bare": float(bool(core) and not parts) * (0.5 if is_frame else 1.0),
             "core_unreal": float(bool(unreal) and all(unreal) and not is_frame and not actors.is_negated(bullet)),
             "frame_unreal": float(
@@ -297,6 +301,8 @@ def _form(bullet: str, language: str, words: int) -> dict[str, float]:
         "short": max(0.0, 1 - size / 8),
         "long": min(1.0, max(0.0, size - 8) / 8),
         "clauses": min(1.0, clauses / 4),
+        "run": min(1.0, clauses / 3) * float(counts["outcome"] == counts["speech"] == 0),
+        "only_speech": float(counts["speech"] > 0 and counts["outcome"] == 0),
         "steps_no_outcome": min(1.0, counts["handling"] / 3) * float(counts["outcome"] == 0),
     }
 

@@ -36,8 +36,8 @@ LOANWORDS = frozenset(
 )
 HONORED = regex.compile(r"(\p{Han}{1,4})(?:さん|様|さま|君|くん|ちゃん|氏|先生|先輩|先生|小姐|夫人|医生|队长)")
 CALLED = regex.compile(
-    r"(?:名叫|叫做|名为|という名の|اسمه|اسمها|يدعى|تدعى|בשם|ชื่อ|라는)\s*([\p{L}\p{M}]{2,12})|"
-    r"([\p{Han}\p{Katakana}ー]{2,8})という"
+    r"(?:اسمه|اسمها|يدعى|تدعى|בשם|ชื่อ)\s*([\p{L}\p{M}]{2,12})"
+    r"|(?:名叫|叫做|叫作|名为|名為|という名の)(\p{Han}{2,3})|([\p{Han}\p{Katakana}ー]{2,8})という"
 )
 TITLES = frozenset(
     "herr frau fraulein dr doktor professor graf grafin baron baronin furst konig konigin prinz prinzessin kapitan "
@@ -148,7 +148,7 @@ class Known:
             if not self._holds(run) and run not in LOANWORDS
         ]
         marked = [match[1] for match in HONORED.finditer(text)]
-        marked += [match[1] or match[2] for match in CALLED.finditer(text)]
+        marked += [next(filter(None, match.groups())) for match in CALLED.finditer(text)]
         found += [Strange(name, SURE) for name in marked if not self._has_pair(name)]
         if self._scripts_without_case and foreign:
             return found  # names of these scripts have no one spelling in another

@@ -111,7 +111,7 @@ _TABLE: dict[str, tuple[str, str, str, str]] = {
         "nula jeden/jedna/jedno dva/dve/dvou tri/tri ctyri pet/peti sest/sesti sedm/sedmi osm/osmi devet/deviti "
         "deset/deseti jedenact dvanact/dvanacti trinact ctrnact patnact sestnact sedmnact osmnact devatenact",
         "dvacet/dvaceti tricet ctyricet padesat sedesat sedmdesat osmdesat devadesat",
-        "sto",
+        "sto/sta/set/ste",
         "tisic/tisice",
     ),
     "uk": (
@@ -145,8 +145,25 @@ _MORE: dict[str, dict[str, int]] = {  # hundreds of their own, ordinals, dozens
     "it": {"dozzina": 12, "decina": 10, "ventina": 20, "centinaio": 100, "milione": 10**6, "milioni": 10**6},
     "pt": {"duzia": 12, "duzentos": 200, "duzentas": 200, "trezentos": 300, "quinhentos": 500},
     "nl": {"dozijn": 12, "miljoen": 10**6},
-    "pl": {"dwiescie": 200, "trzysta": 300, "czterysta": 400, "piecset": 500, "szescset": 600},
-    "ru": {"двести": 200, "триста": 300, "четыреста": 400, "пятьсот": 500, "шестьсот": 600, "двое": 2, "трое": 3},
+    "pl": {
+        "dwiescie": 200,
+        "trzysta": 300,
+        "czterysta": 400,
+        "piecset": 500,
+        "szescset": 600,
+        "siedemset": 700,
+        "osiemset": 800,
+    },
+    "ru": {
+        "двести": 200,
+        "триста": 300,
+        "четыреста": 400,
+        "пятьсот": 500,
+        "шестьсот": 600,
+        "семьсот": 700,
+        "восемьсот": 800,
+        "двое": 2,
+    },
 }
 
 
@@ -159,7 +176,7 @@ def _words(language: str) -> dict[str, int]:
 
 
 WORDS: dict[str, dict[str, int]] = {language: _words(language) for language in _TABLE}
-JOINED = {"de": "und", "nl": "en", "it": "", "es": "i", "sv": "", "tr": "", "pl": "", "ru": "", "cs": ""}
+JOINED = {"de": "und", "nl": "en", "it": "", "es": "i", "pt": "", "sv": "", "tr": "", "pl": "", "ru": "", "cs": ""}
 MARKS = regex.compile(r"\p{Mn}+")
 LETTERS = str.maketrans("ıł", "il")
 SPLIT = regex.compile(r"[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*|\p{Nd}+")
