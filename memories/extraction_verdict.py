@@ -17,8 +17,8 @@ from memories.blocks import is_topic
 from memories.choices import ACCEPT, FLAG, QUEUE, REPAIR, USUAL, Choices
 from memories.evidence import Evidence
 from memories.file_editor import NewMemory
-from memories.grounding import is_groundless, numbers, strange_numbers
-from memories.names import SourceWords, candidates
+from memories.grounding import numbers
+from memories.names import candidates
 from memories.quality import Doubt, Gate, Scene
 from memories.similarity import Match, find_duplicate_normalised, normalise
 from memories.transcript import Chunk
@@ -75,7 +75,6 @@ class Verdict:
     is_known: bool = False
     is_similar: bool = False
     duplicate_of: uuid.UUID | None = None
-    names: tuple[str, ...] = ()  # without a source, of a topic
     doubts: tuple[Doubt, ...] = ()  # those that the person wants to hear of, strongest first
     struck: frozenset[str] = frozenset()
     is_mended: bool = False
@@ -85,7 +84,7 @@ class Verdict:
         """The bullet with its marks; one that is held back has no place yet to link from, so it says all in words."""
         is_linked = self.duplicate_of is not None and self.action != QUEUE
         told = [one for one in self.doubts if one.check != INVENTED and not (is_linked and one.check == REPEATED)]
-        named = [*self.names, *(one.detail for one in self.doubts if one.check == INVENTED)]
+        named = [name for one in self.doubts if one.check == INVENTED for name in one.detail.split(", ")]
         return NewMemory(
             self.text,
             unverified_names=list(dict.fromkeys(named)),
@@ -127,7 +126,7 @@ class Bench:
         self.chunk, self.known, self.character, self.choices = chunk, known, character, choices
         self._normalised = [normalise(text) for _id, text in known]
         people = [*_people(character), *participants]
-        self._source = _Source([*people, *_sources(chunk, known, character)], chunk)
+        self._dates = set(numbers(" ".join(entry.raw_date for entry in chunk.entries)))
         messages = [(line.entry.name, line.text) for line in chunk.lines]
         texts = tuple(text for _id, text in known)
         others = (*people, *candidates(character.first_message))
@@ -136,18 +135,17 @@ class Bench:
     def hear(self, answer: Answer) -> list[Verdict]:
         """Every bullet of the answer in order, topics among them."""
         texts = list(self._normalised)
-        groundless = self._source.groundless(answer)
         found = []
         for number, entry in enumerate(answer.entries):
             for bullet in entry:
                 if is_topic(bullet):
-                    found.append(Verdict(number, bullet, names=tuple(self._source.unknown(bullet))))
+                    found.append(self._of_topic(number, bullet))
                     continue
                 match = find_duplicate_normalised(normalise(bullet), texts)
                 if match is not None and match.is_exact:
                     found.append(Verdict(number, bullet, is_known=True))
                     continue
-                found.append(self._verdict(number, bullet, match, is_groundless=bullet in groundless))
+                found.append(self._verdict(number, bullet, match))
                 texts.append(normalise(bullet))
         return found
 
@@ -178,8 +176,13 @@ class Bench:
                 found.unverified += new.is_unverified
         found.blocks += [[kept[text] for text in block] for block in arrange(kept)]
 
-    def _verdict(self, entry: int, bullet: str, match: Match | None, *, is_groundless: bool) -> Verdict:
-        doubts = self._doubts(bullet, match, is_groundless=is_groundless)
+    def _of_topic(self, entry: int, topic: str) -> Verdict:
+        """A topic can only name somebody wrong; it stays with its block."""
+        named = [one for one in self._doubts(topic, None) if one.check == INVENTED]
+        return Verdict(entry, topic, doubts=tuple(named) if self.choices.action(INVENTED) != ACCEPT else ())
+
+    def _verdict(self, entry: int, bullet: str, match: Match | None) -> Verdict:
+        doubts = self._doubts(bullet, match)
         told = [one for one in doubts if self.choices.action(one.check) != ACCEPT]
         actions = {self.choices.action(one.check) for one in told}
         twin = self._twin(told)
@@ -193,44 +196,25 @@ class Bench:
             struck=frozenset(one.check for one in doubts),
         )
 
-    def _doubts(self, bullet: str, match: Match | None, *, is_groundless: bool) -> list[Doubt]:
-        """Those of the gate and of the older checks, each check once; invented names once a name."""
-        found = list(self._gate.check(bullet))
-        checks = {one.check for one in found}
-        if match is not None and REPEATED not in checks:
+    def _doubts(self, bullet: str, match: Match | None) -> list[Doubt]:
+        """Those of the gate, strongest first, and nearly the same words as a known or an earlier bullet; no name or
+        number that the dates of the messages bear out."""
+        found = [self._without_dates(one) for one in self._gate.check(bullet)]
+        found = [one for one in found if one.check != INVENTED or one.detail]
+        if match is not None and REPEATED not in {one.check for one in found}:
             at = match.position if match.position < len(self.known) else None
             found.append(Doubt(REPEATED, match.score / 100, "" if at is None else self.known[at][1], at))
-        if is_groundless and UNSUPPORTED not in checks:
-            found.append(Doubt(UNSUPPORTED, 0.5))
-        named = {one.detail for one in found if one.check == INVENTED}
-        return found + [Doubt(INVENTED, 0.9, name) for name in self._source.unknown(bullet) if name not in named]
+        return found
+
+    def _without_dates(self, doubt: Doubt) -> Doubt:
+        if doubt.check != INVENTED:
+            return doubt
+        return replace(doubt, detail=", ".join(one for one in doubt.detail.split(", ") if one not in self._dates))
 
     def _twin(self, doubts: Iterable[Doubt]) -> uuid.UUID | None:
         """The memory that the bullet repeats."""
         places = (one.match for one in doubts if one.check == REPEATED and one.match is not None)
         return next((self.known[place][0] for place in places), None)
-
-
-class _Source:
-    """What may be said without a doubt: names, numbers and words of the sources.
-
-    When nearly no word of any bullet stands in them, the model answered in another language than the chat's, and words
-    say nothing.
-    """
-
-    def __init__(self, sources: list[str], chunk: Chunk) -> None:
-        self.words = SourceWords(sources)
-        dates = " ".join(entry.raw_date for entry in chunk.entries)
-        self.numbers = set(numbers(f"{self.words.text} {dates}"))
-
-    def groundless(self, answer: Answer) -> set[str]:
-        bullets = [bullet for entry in answer.entries for bullet in entry if not is_topic(bullet)]
-        found = {one for one in bullets if is_groundless(one, candidates(one), self.words.knows)}
-        return set() if len(found) == len(set(bullets)) > 1 else found
-
-    def unknown(self, bullet: str) -> list[str]:
-        """Names and numbers of a bullet that occur nowhere."""
-        return [*self.words.unknown(bullet), *strange_numbers(bullet, self.numbers)]
 
 
 def _card(character: Character) -> str:
@@ -240,9 +224,3 @@ def _card(character: Character) -> str:
 def _people(character: Character) -> list[str]:
     tavern = character.tavern
     return [one for one in (tavern.persona_name, *(str(name) for name in tavern.personas.values())) if one]
-
-
-def _sources(chunk: Chunk, known: Sequence[Fact], character: Character) -> list[str]:
-    """Everything a name may come from: messages, speakers, card, memories."""
-    said = (f"{entry.name}: {entry.text}" for entry in chunk.entries)
-    return [character.name, _card(character), character.first_message, *said, *(text for _id, text in known)]

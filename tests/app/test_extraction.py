@@ -167,12 +167,12 @@ def test_known_memories_are_shown_and_repetitions_left_out(flux: Character, fake
 
 def test_facts_that_no_message_says_are_unverified(flux: Character, fake: FakeModel, alice_client: Client) -> None:
     make_chat(flux, lines=lines(4))
-    invented = "- Alex sold twelve ferries to wealthy strangers.\n- Flux was adopted in Harrow in 1874.\n</memory>"
+    invented = "- Alex sold ferries to wealthy strangers.\n- Flux was adopted in Harrow in 1874.\n</memory>"
     fake.answers(GOOD.replace("</memory>", invented))
     extract(flux)
     doubted = {one.text: one.unverified_names for one in memory_file.memories_of(file_for(flux)) if one.is_unverified}
     assert doubted == {
-        "Alex sold twelve ferries to wealthy strangers.": [],
+        "Alex sold ferries to wealthy strangers.": [],
         "Flux was adopted in Harrow in 1874.": ["1874"],
     }
     page = words(soup(alice_client.get(f"/characters/{flux.pk}/review/unverified/")))

@@ -233,3 +233,12 @@ def test_doubts_are_carried_along(alice: User, flux: Character) -> None:
     other = make_character(alice, "Nix", flux.tavern)
     copying.copy(alice, file, file_for(other))
     assert bullets(other)["Flux slept."].doubts == [doubt]
+
+
+def test_the_day_of_the_messages_is_no_invented_number(
+    alice: User, flux: Character, fake: FakeModel, gate: WordGate
+) -> None:
+    make_chat(flux, "dated", [{"text": said, "raw_date": f"2026-03-01T10:0{n}:00.000Z"} for n, said in enumerate(SAID)])
+    gate.told = {"moved in": Doubt("invented_name", 1.0, "2026"), "Zarek": Doubt("invented_name", 1.0, "Zarek, 2026")}
+    extract(fake, flux, "Flux moved in in 2026.", "Flux met Zarek in May 2026 or so.")
+    assert [one.unverified_names for one in bullets(flux).values()] == [[], ["Zarek"]]
