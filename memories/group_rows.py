@@ -12,7 +12,7 @@ from memories.group_page import GroupFrame, Row
 from memories.health import Step, steps_of
 from memories.models import MemoryFile
 from memories.page_queries import Word
-from memories.unread import unread_in
+from memories.unread import unread_among
 from sync.models import Character, FileConflict
 
 
@@ -26,11 +26,10 @@ class Behind:
 
 def behind(frame: GroupFrame) -> dict[UUID, list[Behind]]:
     """By chat, the members with something unread there, who has most to read first."""
+    members = {one.pk: one for one in frame.roster.characters}
     found: dict[UUID, list[Behind]] = defaultdict(list)
-    for member in frame.roster.characters:
-        for chat, unread in unread_in(frame.user, frame.chats, member).items():
-            if unread.messages:
-                found[chat].append(Behind(member, unread.messages))
+    for (chat, member), count in unread_among(frame.user, frame.chats, list(members.values())).items():
+        found[chat].append(Behind(members[member], count))
     return {chat: sorted(late, key=lambda one: -one.messages) for chat, late in found.items()}
 
 

@@ -90,6 +90,13 @@ def unread_in(user: User, chats: Iterable[Chat], character: Character) -> dict[U
     return {chat: Unread(n, n * each, 1, character.pk) for (chat, _whose), n in counts.items() if n}
 
 
+def unread_among(user: User, chats: Iterable[Chat], characters: Sequence[Character]) -> dict[tuple[UUID, UUID], int]:
+    """Unread messages by (chat, character), for those that have some; the queries do not grow with the characters."""
+    rows = list(Chat.objects.for_user(user).filter(pk__in=[one.pk for one in chats]).annotate(shared=_shared("")))
+    counts = _behind_marks(user, [(chat, one.pk) for chat in rows for one in characters])
+    return {pair: n for pair, n in counts.items() if n}
+
+
 def _groups(user: User, group: Group | None) -> list[Group]:
     if group is not None:
         return [group]

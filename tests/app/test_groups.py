@@ -16,6 +16,7 @@ from jobs.batch import settle
 from jobs.drain import run_until_idle
 from jobs.models import Job
 from memories import group_clearing, memory_file
+from memories.automatic_state import AutoState
 from memories.chosen import choices_for, own_values
 from memories.group_list import group_tiles
 from memories.group_members import set_member
@@ -126,6 +127,27 @@ def test_ten_groups_cost_no_more_queries_than_one(
     for n in range(9):
         say_in(make_group(three[0].tavern, *three, name=f"Group {n}"), turns(*three))
     assert asked() <= few + 1
+
+
+def test_ten_members_cost_no_more_queries_than_three(
+    group: Group, chat: Chat, three: list[Character], alice_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the group as such asks; why it is read by itself is asked for each member."""
+    quiet = AutoState("below", "14 of 20 messages", 14, 20, None, chat, is_on=True)
+    monkeypatch.setattr("memories.group_page.state_of", lambda user, whose: quiet)
+    big = make_group(three[0].tavern, *(make_character(three[0].tavern, f"Guest {n}") for n in range(10)), name="Big")
+    for n in range(5):
+        say_in(big, turns(*three), name=f"Night {n}")
+
+    def asked(path: str) -> int:
+        alice_client.get(path)
+        with CaptureQueriesContext(connection) as seen:
+            assert alice_client.get(path).status_code == 200
+        return len(seen)
+
+    for tab in (*TABS, "live/?tab=members", "members/"):
+        if tab != "reset/":
+            assert asked(f"/groups/{big.pk}/{tab}") <= asked(f"/groups/{group.pk}/{tab}") + 2, tab
 
 
 # the page

@@ -23,7 +23,16 @@ from memories.models import Memory, MemoryFile, ReviewPair
 from providers.models import Connection
 from search import index
 from sync.models import Character, Chat
-from tests.support.builders import make_call, make_character, make_chat, make_job, make_pair, make_tavern, make_trash
+from tests.support.builders import (
+    make_call,
+    make_character,
+    make_chat,
+    make_group,
+    make_job,
+    make_pair,
+    make_tavern,
+    make_trash,
+)
 from tests.support.consolidating import Merger
 from tests.support.wire import connect
 
@@ -74,6 +83,8 @@ def live(person: User, size: int, fake: Merger) -> Life:
         with memory_file.change(memory_file.file_for(guest), reason="written", author=person) as editor:
             editor.add_block("Lantern", ["Keeps a lantern."], origin="written")
     life = Life(person, client, character, file)
+    for number in range(size):
+        make_chat(make_group(tavern, *characters[:3], name=f"Group {number}"), 4)
     life.ids = {"chat": chats[0].pk, "memory": memories(file)[0].pk, "revision": file.revisions.all()[0].pk}
     review(file)
     ask(life, size)
@@ -167,7 +178,7 @@ def pages(life: Life) -> dict[str, str]:
         "search": "/search/?q=lantern",
         "search memories": "/search/?q=lantern&in=memories",
     }
-    alike = ["/", "/characters/", "/characters/?choose=1", "/export/", "/jobs/", "/settings/prompts/"]
+    alike = ["/groups/", "/", "/characters/", "/characters/?choose=1", "/export/", "/jobs/", "/settings/prompts/"]
     alike += ["/settings/prompts/extraction/", "/settings/prompts/extraction/versions/"]
     alike += ["/settings/prompts/extraction/try/", "/settings/models/", "/pin/"]
     return {**{one: here + one for one in of_character}, **others, **{one: one for one in alike}}

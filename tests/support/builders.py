@@ -342,9 +342,9 @@ def make_activity(owner: User, character: Character, chat: Chat, mark: str = "")
 def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dict[str, Any]:
     """One of everything for `owner`; every text that a person wrote or owns carries `mark`.
 
-    Keys: tavern, character, group, member_choice, chat, group_chat, file, block, memory, revision, attachment, conflict,
-    registration, issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft, proposal,
-    ancestor, trash, pair, override, held, activity, invitation (when `admin` is given).
+    Keys: tavern, character, group, member_choice, chat, group_chat, file, block, memory, revision, attachment,
+    conflict, registration, issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft,
+    proposal, ancestor, trash, pair, override, held, activity, invitation (when `admin` is given).
     """
     tavern = make_tavern(owner)
     character = make_character(tavern, f"Seraphine{mark}", description=f"A warden {mark}", first_message=f"Hi {mark}")
