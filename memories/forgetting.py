@@ -135,15 +135,21 @@ def _delete_memories(user: User, chat: Chat) -> None:
 def _erase_rows(user: User, eraser: Eraser) -> None:
     """Evidence of memories and of what they replaced."""
     memories = Memory.objects.for_user(user).exclude(evidence=[])
-    for part in _parts(memories.select_related("block").only("pk", "evidence", "block__chat")):
-        changed = [row for row in part if _clean(row, eraser, row.block.chat_id)]
+    for part in _parts(memories.select_related("block").only("pk", "evidence", "doubts", "block__chat")):
+        changed = [row for row in part if _clean(row, eraser, row.block.chat_id) | _clean_doubts(row, eraser)]
         for row in changed:
             row.is_source_changed = False
         with unscoped("rows that were read as this person's"):
-            Memory.objects.bulk_update(changed, ["evidence", "is_source_changed"])
+            Memory.objects.bulk_update(changed, ["evidence", "doubts", "is_source_changed"])
     ancestors = Ancestor.objects.for_user(user).exclude(evidence=[])
     for part in _parts(ancestors.only("pk", "evidence", "chat")):
         ancestors.bulk_update([row for row in part if _clean(row, eraser, row.chat_id)], ["evidence"])
+
+
+def _clean_doubts(row: Memory, eraser: Eraser) -> bool:
+    before = row.doubts
+    row.doubts = eraser.doubts(before, chat=str(row.block.chat_id))
+    return bool(row.doubts != before)
 
 
 def _clean(row: Any, eraser: Eraser, chat: Any) -> bool:

@@ -196,3 +196,18 @@ def test_nobody_decides_for_somebody_else(bob: User, bob_client: Client, file: M
     row.refresh_from_db()
     assert row.state == "refused"
     assert not any(is_topic(one) for block in texts(file) for one in block)
+
+
+def test_what_a_model_said_about_a_forgotten_chat_is_erased_everywhere(
+    alice: User, file: MemoryFile, chat: Chat
+) -> None:
+    doubts = [{"check": "unsupported", "detail": "Alex said canary"}, {"check": "card_leak", "detail": "a grey cat"}]
+    link = {"identity": chat.messages.get(index=1).identity, "index": 1, "quote": "canary", "content": ""}
+    with change(file, reason="before") as editor:
+        new = NewMemory("Flux slept.", evidence=[link], is_unverified=True, doubts=doubts)
+        editor.add_block(chat.name, [new], origin="extracted", chat=chat)
+    forgetting.forget(alice, chat)
+    assert memory_file.memories_of(file)[0].doubts == [{**doubts[0], "detail": ""}, doubts[1]]
+    kept = [memory_file.revision_state(one) for one in file.revisions.all()]
+    assert "a grey cat" in str(kept)
+    assert "canary" not in str(kept)
