@@ -48,14 +48,18 @@ class Trace:
 
     def concerns(self, character: Character | None, chat: Chat | None = None) -> Trace:
         """Whom the following lines are about."""
-        self.about = {"character": character, "chat": chat, "group_id": chat.group_id if chat else None}
+        self.about = {
+            "character_id": character.pk if character else None,
+            "chat_id": chat.pk if chat else None,
+            "group_id": chat.group_id if chat else None,
+        }
         return self
 
     def line(self, step: str, text: str, level: str = "info", **about: Any) -> None:
-        """Add a line; it carries the time of now."""
+        """Add a line; it carries the time of now. `about` holds ids: character_id, chat_id, group_id, call_id."""
         fields = {**(self.about or _of_subject(self.run.job.subject)), **about}
-        row = Activity(owner=self.run.owner, step=step, text=text, level=level, job=self.run.job, **fields)
-        self.lines.append(row)
+        owner, job = self.run.owner.pk, self.run.job.pk
+        self.lines.append(Activity(owner_id=owner, job_id=job, step=step, text=text, level=level, **fields))
 
     def collected(self, chunk: Chunk) -> None:
         self.line("collected", activity_words.collected(len(chunk.lines), chunk.first_index, chunk.last_index))
@@ -65,7 +69,7 @@ class Trace:
         self.line("sent", activity_words.sent(connection, request))
 
     def answered(self, done: Completion) -> None:
-        self.line("answered", activity_words.answered(done), call=done.call)
+        self.line("answered", activity_words.answered(done), call_id=done.call.pk)
         self._keep_asked(done.text, done.reasoning)
 
     def failed(self, error: ProviderError, seconds: float) -> None:
@@ -75,14 +79,14 @@ class Trace:
     def judged(self, character: Character, findings: Findings) -> None:
         """What became of the memories of an answer, and how many were saved."""
         level = "warn" if findings.held or findings.flagged else "info"
-        self.line("judged", activity_words.judged(findings), level, character=character)
+        self.line("judged", activity_words.judged(findings), level, character_id=character.pk)
         text = activity_words.saved(character.name, findings.memories)
-        self.line("saved", text, "good" if findings.memories else "info", character=character)
+        self.line("saved", text, "good" if findings.memories else "info", character_id=character.pk)
 
     def skipped(self, character: Character, chunk: Chunk, outcome: str) -> None:
         """Messages that count as read without a call."""
         text = activity_words.skipped(outcome, character.name, chunk.first_index, chunk.last_index)
-        self.line("skipped", text, character=character)
+        self.line("skipped", text, character_id=character.pk)
 
     def ended(self, news: Exception) -> None:
         """Why the chunk ended before it could write anything."""

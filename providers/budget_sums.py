@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from accounts.models import User
@@ -40,7 +40,6 @@ class Standing:
     limit: Decimal | int
     period: Period
     warn_percent: int
-    unpriced: int  # calls in this period whose price is unknown: no money limit can count them
 
     @property
     def share(self) -> float:
@@ -85,21 +84,16 @@ def limit_of(budget: Budget, kind: Kind, unit: str) -> Decimal | int | None:
 
 
 def standings(budget: Budget, zone: tzinfo, now: datetime | None = None) -> list[Standing]:
-    """Each limit that is set, and how it stands: one query."""
+    """Each limit that is set, and how it stands: two queries for the day, two for the month."""
     now = now or timezone.now()
-    limits = [(kind, unit, limit) for kind, unit in LIMITS if (limit := limit_of(budget, kind, unit)) is not None]
-    if not limits:
-        return []
-    periods = {kind: period(kind, now, zone) for kind, _unit, _limit in limits}
-    sums = _sums(budget, periods, now)
-    is_instance = budget.scope == INSTANCE
-    return [
-        Standing(
-            is_instance, kind, unit, sums[f"{kind}_{unit}"], limit, periods[kind], budget.warn_percent,
-            sums[f"{kind}_unpriced"],
-        )
-        for kind, unit, limit in limits
-    ]  # fmt: skip
+    is_instance, sums = budget.scope == INSTANCE, dict[Kind, dict[str, Any]]()
+    found = []
+    for kind, unit in LIMITS:
+        if (limit := limit_of(budget, kind, unit)) is not None:
+            span = period(kind, now, zone)
+            sums[kind] = sums.get(kind) or _sums(budget, span, now)
+            found.append(Standing(is_instance, kind, unit, sums[kind][unit], limit, span, budget.warn_percent))
+    return found
 
 
 def zone_of(budget: Budget, person: User) -> tzinfo:
@@ -113,22 +107,21 @@ def _calls(budget: Budget) -> QuerySet[Call]:
     return rows if budget.scope == INSTANCE else rows.filter(owner=budget.person_id)
 
 
-def _sums(budget: Budget, periods: dict[Kind, Period], now: datetime) -> dict[str, Any]:
-    """Money, tokens and calls of unknown price of each period."""
-    under_way = Q(error_type=UNFINISHED, started_at__gte=now - UNDER_WAY)
-    wanted: dict[str, Any] = {}
-    for kind, span in periods.items():
-        inside = Q(started_at__gte=span.start, started_at__lt=span.end)
-        wanted[f"{kind}_cost"] = Sum("cost", filter=inside)
-        wanted[f"{kind}_kept"] = Sum("reserved", filter=inside & under_way)
-        wanted[f"{kind}_sent"] = Sum("prompt_tokens", filter=inside)
-        wanted[f"{kind}_answered"] = Sum("completion_tokens", filter=inside)
-        wanted[f"{kind}_kept_tokens"] = Sum("reserved_tokens", filter=inside & under_way)
-        wanted[f"{kind}_unpriced"] = Count("pk", filter=inside & Q(cost=None) & ~Q(error_type=UNFINISHED))
+def _sums(budget: Budget, span: Period, now: datetime) -> dict[str, Any]:
+    """Money and tokens of a period: of calls that ended, and what those under way may take."""
     with unscoped("sums for a budget, without a look at what the calls were about"):
-        found = _calls(budget).filter(started_at__gte=min(span.start for span in periods.values())).aggregate(**wanted)
-    for kind in periods:
-        found[f"{kind}_money"] = (found[f"{kind}_cost"] or Decimal(0)) + (found[f"{kind}_kept"] or 0)
-        tokens = (found[f"{kind}_{part}"] or 0 for part in ("sent", "answered", "kept_tokens"))
-        found[f"{kind}_tokens"] = sum(tokens)
-    return found
+        rows = _calls(budget).filter(started_at__gte=span.start, started_at__lt=span.end)
+        ended = rows.aggregate(money=Sum("cost"), sent=Sum("prompt_tokens"), answered=Sum("completion_tokens"))
+        waiting = rows.filter(started_at__gte=max(span.start, now - UNDER_WAY), error_type=UNFINISHED)
+        kept = waiting.aggregate(money=Sum("reserved"), tokens=Sum("reserved_tokens"))
+    return {
+        "money": (ended["money"] or Decimal(0)) + (kept["money"] or 0),
+        "tokens": (ended["sent"] or 0) + (ended["answered"] or 0) + (kept["tokens"] or 0),
+    }
+
+
+def unpriced_calls(budget: Budget, span: Period) -> int:
+    """Calls of a period whose price nobody knows: no limit of money can count them."""
+    with unscoped("a count for a budget, without a look at what the calls were about"):
+        rows = _calls(budget).filter(started_at__gte=span.start, started_at__lt=span.end, cost=None)
+        return rows.exclude(error_type=UNFINISHED).count()

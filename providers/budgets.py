@@ -50,20 +50,19 @@ def open_call(connection: Connection, request: Request) -> Call:
     ProviderError("price") where models without a known price are not called.
     """
     need = need_of(connection, request)
-    if not any(map(has_rules, budgets_of(connection.owner_id))):
+    rules = [row for row in budgets_of(connection.owner_id) if has_rules(row)]
+    if not rules:
         return ledger.begin(connection, request, money=need.money, tokens=need.tokens)
     with transaction.atomic():
-        held = budgets_of(connection.owner_id, hold=True)
-        _judge(connection, need, held)
+        for row in rules:
+            Budget.objects.filter(pk=row.pk).update(warn_percent=F("warn_percent"))  # holds it until this is decided
+        _judge(connection, need, budgets_of(connection.owner_id))
         return ledger.begin(connection, request, money=need.money, tokens=need.tokens)
 
 
-def budgets_of(owner_id: Any, *, hold: bool = False) -> list[Budget]:
-    """The rows that hold for this person, the instance's first; `hold` keeps others from changing them meanwhile."""
+def budgets_of(owner_id: Any) -> list[Budget]:
+    """The rows that hold for this person, the instance's first."""
     scopes = (INSTANCE, scope_of(owner_id))
-    if hold:
-        for scope in scopes:
-            Budget.objects.filter(scope=scope).update(warn_percent=F("warn_percent"))
     return sorted(Budget.objects.filter(scope__in=scopes), key=lambda row: scopes.index(row.scope))
 
 

@@ -15,7 +15,7 @@ from accounts.models import User
 from providers import budgets
 from providers.budget_forms import BudgetForm
 from providers.budget_page import people
-from providers.budget_sums import INSTANCE, Standing, scope_of, standings, zone_of
+from providers.budget_sums import INSTANCE, Standing, scope_of, standings, unpriced_calls, zone_of
 from providers.models import Budget
 
 
@@ -60,7 +60,9 @@ def _page(
         budgets.set_budget(somebody, **form.cleaned_data)
         messages.success(request, _("The limits are changed. What waited for them looks again now."))
         return redirect("providers:budgets" if context.get("is_own") else request.path)
-    context |= {"form": form, "standings": _standings(budget, somebody or request.user)}
+    found = _standings(budget, somebody or request.user)
+    unpriced = unpriced_calls(budget, found[-1].period) if found else 0
+    context |= {"form": form, "standings": found, "unpriced": unpriced}
     return render(request, "providers/budgets.html", context, status=422 if form.errors else 200)
 
 
