@@ -111,7 +111,7 @@ class CharacterFrame:
 
     @property
     def health(self) -> Word:
-        return health_word(self.file, self.character.tavern)
+        return health_word(self.share or self.file, self.character.tavern)
 
     @cached_property
     def _last_job(self) -> Job | None:

@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
-from memories.models import Memory, MemoryBlock, MemoryFile
+from memories.mirrored import Copy
+from memories.models import Memory, MemoryBlock, MemoryFile, MemoryShare
 from memories.price import reading_price
 from memories.queries import extraction_settings
 from memories.review_queries import ReviewCounts, counts_of
@@ -95,8 +96,9 @@ def reading_now(user: User) -> set[str]:
     return set(rows.values_list("subject", flat=True))
 
 
-def health_word(file: MemoryFile | None, tavern: Tavern) -> Word:
-    """The state of a memory file in one word, from rows alone; the health page names each step."""
+def health_word(file: Copy | None, tavern: Tavern) -> Word:
+    """The state of a memory file (or of its copy with somebody who shares it) in one word, from rows alone; the health
+    page names each step."""
     if file is None:
         return Word("off", _("nothing yet"))
     attachment = file.attachment
@@ -116,10 +118,13 @@ def health_word(file: MemoryFile | None, tavern: Tavern) -> Word:
 def tiles(user: User) -> list[Tile]:
     """All characters that are still there, with their counts; the number of queries does not grow with them."""
     unread, counts, running = unread_by_character(user), memory_counts(user), reading_now(user)
-    files = {
+    files: dict[UUID, Copy] = {
         file.character_id: file
         for file in MemoryFile.objects.for_user(user).filter(chat=None).select_related("attachment")
     }
+    for share in MemoryShare.objects.for_user(user).select_related("attachment", "file"):
+        files[share.character_id] = share
+        counts[share.character_id] = counts.get(share.file.character_id, (0, 0, None))
     rows = (
         Character.objects.for_user(user)
         .filter(gone_at=None)
@@ -137,7 +142,7 @@ def _tile(
     counts: dict[UUID, tuple[int, int, datetime | None]],
     review: ReviewCounts,
     running: set[str],
-    file: MemoryFile | None,
+    file: Copy | None,
 ) -> Tile:
     memories, blocks, newest = counts.get(row.pk, (0, 0, None))
     is_running = any(str(row.pk) in subject for subject in running)

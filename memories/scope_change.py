@@ -15,10 +15,11 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import User
 from jobs.models import Job
-from memories import editing, file_state, scope_files, scope_sources, scope_state
+from memories import activity, editing, file_state, scope_files, scope_sources, scope_state
 from memories.memory_file import file_for
 from memories.models import MemoryFile, MemoryScope, MemoryShare
 from memories.scope_branches import Family, Source
@@ -89,6 +90,7 @@ def choose(user: User, character: Character, scope: str, timeline: str, *, divid
     with transaction.atomic():
         changed = _write(user, character, plan(user, character, scope, timeline), batch) if divides else 0
         _save(user, character, scope, timeline)
+        activity.note(user, "changed", _words(new, changed), character=character)
     return Done(batch if changed else None, old.scope, old.timeline)
 
 
@@ -98,6 +100,17 @@ def undo(user: User, character: Character, done: Done) -> None:
         if done.batch is not None:
             editing.undo_batch(user, done.batch)
         _save(user, character, done.scope, done.timeline)
+        activity.note(user, "changed", _("The choice of a memory was taken back."), character=character)
+
+
+def _words(new: MemoryScope, changed: int) -> str:
+    """What was chosen, for the log."""
+    files = ngettext("%(n)d file changed.", "%(n)d files changed.", changed) % {"n": changed}
+    if new.scope == MemoryScope.Scope.CHAT:
+        return _("Chosen: one memory for each chat. %(files)s") % {"files": files}
+    if is_divided(new):
+        return _("Chosen: one memory, and each branch its own past. %(files)s") % {"files": files}
+    return _("Chosen: one memory for all chats. %(files)s") % {"files": files}
 
 
 def _save(user: User, character: Character, scope: str, timeline: str) -> None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
-from memories import editing, file_state, mirrored, scope_files, scope_state, write_back
+from memories import activity, editing, file_state, mirrored, scope_files, scope_state, write_back
 from memories.memory_file import file_for
 from memories.models import MemoryFile, MemoryShare
 from memories.scopes import is_divided, scope_of, share_of
@@ -66,6 +66,8 @@ def share(user: User, character: Character, other: Character, *, takes_along: bo
             mirrored.note_written(own, -1, forward=False)
     except IntegrityError as error:
         raise ValueError(_("%(name)s shares a memory already.") % {"name": character.name}) from error
+    text = _("It now remembers in the file of %(name)s.") % {"name": other.name}
+    activity.note(user, "changed", text, character=character)
     write_back.schedule(made.file)
     return batch
 
@@ -78,6 +80,7 @@ def end(user: User, share: MemoryShare) -> None:
             MemoryFile.objects.for_user(user).filter(pk=own.pk).update(attachment=share.attachment)
         MemoryShare.objects.for_user(user).filter(pk=share.pk).delete()
         mirrored.note_written(own, -1, forward=False)
+    activity.note(user, "changed", _("It remembers for itself again."), character=share.character)
     own.refresh_from_db()
     write_back.schedule(own)
 

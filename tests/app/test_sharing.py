@@ -15,7 +15,8 @@ from jobs.models import Job
 from memories import memory_file, mirrored, outside_text, pinning, scope_change, sharing, write_back
 from memories.health import reach
 from memories.memory_file import file_for
-from memories.models import MemoryBlock, MemoryFile, MemoryShare
+from memories.models import Activity, MemoryBlock, MemoryFile, MemoryShare
+from memories.page_queries import tiles
 from memories.scopes import file_of_reading, share_of
 from sync import outbox
 from sync.events import DatabankText, PassFinished
@@ -272,3 +273,29 @@ def test_health_speaks_of_the_copy_in_its_own_data_bank(
     page = alice_client.get(f"/characters/{mara.pk}/memory/").content.decode()
     assert page.count("not in the Data Bank’s list yet") == 2
     assert "/db-add source=character name=&quot;Bram-memories.md&quot;" in page
+
+
+@pytest.mark.usefixtures("written")
+def test_the_grid_counts_the_shared_memories_for_both(alice: User, mara: Character, bram: Character) -> None:
+    add(file_for(mara), "A second one.")
+    assert {tile.character.name: tile.memories for tile in tiles(alice)} == {"Mara": 2, "Bram": 1}
+    sharing.share(alice, bram, mara, takes_along=False)
+    assert {tile.character.name: tile.memories for tile in tiles(alice)} == {"Mara": 2, "Bram": 2}
+
+
+def test_the_log_says_what_was_chosen_without_a_word_of_a_memory(alice: User, mara: Character, bram: Character) -> None:
+    add(file_for(bram), HIS)
+    sharing.share(alice, bram, mara, takes_along=True)
+    found = share_of(bram)
+    assert found is not None
+    sharing.end(alice, found)
+    scope_change.choose(alice, bram, "chat", "shared")
+    lines = list(
+        Activity.objects.for_user(alice).filter(step="changed").order_by("pk").values_list("text", "character")
+    )
+    assert [text for text, _pk in lines] == [
+        "It now remembers in the file of Mara.",
+        "It remembers for itself again.",
+        "Chosen: one memory for each chat. 0 files changed.",
+    ]
+    assert {pk for _text, pk in lines} == {bram.pk}

@@ -31,6 +31,7 @@ from memories.models import (
     Memory,
     MemoryBlock,
     MemoryFile,
+    MemoryScope,
     PromptOverride,
     Proposal,
     ProposalPart,
@@ -404,6 +405,7 @@ def _manager_rows(owner: User, file: MemoryFile, memory: Memory, mark: str) -> d
         "pair": make_pair(memory, other),
         "override": make_override(owner, f"Write about {mark}."),
         "held": make_held(file, f"Heard a bell {mark}.", label=mark),
+        "scope": MemoryScope.objects.create(character=file.character),
     }
 
 
