@@ -39,17 +39,14 @@ def stretches_of(user: User, rows: Iterable[Memory]) -> dict[UUID, ChangedStretc
 
     Where one of them was deleted, the whole stretch that was read with it.
     """
-    found: dict[UUID, ChangedStretch] = {}
-    by_chat: dict[UUID, list[Memory]] = {}
-    for row in rows:
-        if row.block.chat is not None and row.block.chat.gone_at is None and row.block.chat.message_count:
-            by_chat.setdefault(row.block.chat.pk, []).append(row)
-    for chat, memories in by_chat.items():
-        places = _places(user, chat, {one for row in memories for one in _named(row)})
-        for row in memories:
-            if (stretch := _stretch(row, places)) is not None:
-                found[row.pk] = stretch
-    return found
+    there = [row for row in rows if _is_there(row.block.chat)]
+    places = _places(user, {row.block.chat_id for row in there}, {one for row in there for one in _named(row)})
+    found = {row.pk: _stretch(row, places) for row in there}
+    return {pk: stretch for pk, stretch in found.items() if stretch is not None}
+
+
+def _is_there(chat: Chat | None) -> bool:
+    return chat is not None and chat.gone_at is None and bool(chat.message_count)
 
 
 def changed_stretches(user: User, character: Character) -> list[ChangedStretch]:
@@ -75,18 +72,22 @@ def _named(row: Memory) -> list[str]:
     return [str(one["identity"]) for one in row.evidence if isinstance(one, dict) and one.get("identity")]
 
 
-def _places(user: User, chat: UUID, identities: set[str]) -> dict[str, int]:
+Places = dict[tuple[UUID | None, str], int]
+
+
+def _places(user: User, chats: set[UUID | None], identities: set[str]) -> Places:
+    """{(chat, identity): number of the message}; the number of queries does not grow with chats."""
     wanted = sorted(identities)
-    found: dict[str, int] = {}
+    found: Places = {}
     for start in range(0, len(wanted), AT_ONCE):
-        rows = Message.objects.for_user(user).filter(chat=chat, identity__in=wanted[start : start + AT_ONCE])
-        found.update(rows.values_list("identity", "index"))
+        rows = Message.objects.for_user(user).filter(chat__in=chats, identity__in=wanted[start : start + AT_ONCE])
+        found |= {(chat, one): index for chat, one, index in rows.values_list("chat", "identity", "index")}
     return found
 
 
-def _stretch(row: Memory, places: dict[str, int]) -> ChangedStretch | None:
+def _stretch(row: Memory, places: Places) -> ChangedStretch | None:
     named, block = _named(row), row.block
-    numbers = [places[one] for one in named if one in places]
+    numbers = [places[block.chat_id, one] for one in named if (block.chat_id, one) in places]
     if len(numbers) < len(named) or not numbers:
         numbers += [one for one in (block.first_index, block.last_index) if one is not None]
     if not numbers or block.chat is None:

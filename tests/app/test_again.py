@@ -10,11 +10,12 @@ from django.test import Client
 
 from accounts.models import User
 from jobs.drain import run_until_idle
-from memories import again, editing, memory_file, proposals, queries, watermark
+from memories import again, editing, memory_file, proposals, queries, source_changes, watermark
 from memories.again_range import range_of
 from memories.memory_file import file_for
 from memories.models import ExtractedChunk, ExtractionSettings, Memory, MemoryBlock, Proposal, Revision
 from providers.models import Call, Connection
+from sync.events import ChatsChanged
 from sync.models import Character, Chat, Message
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
@@ -311,3 +312,18 @@ def test_verbs_of_imports_and_consolidations_leave_a_reading_alone(
     assert texts(alice) == [LANTERN, BOAT, CARD]
     proposal.refresh_from_db()
     assert proposal.state == Proposal.State.READY
+
+
+def test_changed_sources_offer_to_read_just_their_stretch_again(
+    alice: User, alice_client: Client, flux: Character, chat: Chat
+) -> None:
+    chat.messages.filter(index__in=(1, 5)).update(content="edited")
+    source_changes.hear(ChatsChanged(chat.tavern_id, [chat.pk]))
+    page = soup(alice_client.get(f"/characters/{flux.pk}/review/changed/"))
+    offers = [one["href"] for one in page.select('.review-card a[data-key="5"]')]
+    assert offers == [f"/chats/{chat.pk}/range/?from={n}&to={n}&whose={flux.pk}" for n in (1, 5)]
+    assert [words(one) for one in page.select(".stretches li")] == ["Tea, #1 1 memory", "Tea, #5 1 memory"]
+    chat.messages.filter(index=5).delete()
+    page = soup(alice_client.get(f"/characters/{flux.pk}/review/changed/"))
+    assert "from=4&to=7" in page.select('.review-card a[data-key="5"]')[1]["href"], "what was read with it"
+    assert alice_client.get(offers[0]).status_code == 200
