@@ -37,7 +37,7 @@ from tests.support.builders import (
     make_tavern,
 )
 from tests.support.fake_model import FakeModel
-from tests.support.grouping import say_in, turns
+from tests.support.grouping import press_undo, say_in, turns
 from tests.support.pages import soup, toast, words
 
 GOOD = "<memory>\n- [Flux, Wren — a talk]\n- Flux told Wren about the harbour.\n</memory>"
@@ -361,8 +361,7 @@ def test_clear_names_everybody_and_takes_only_what_came_from_here(
     assert texts(three[0]) == ["Flux likes tea 0."] and texts(three[1]) == ["Orla likes tea 0."]
     assert len(texts(three[2])) == 3
     assert TrashItem.objects.for_user(alice).count() == 2
-    undo = toast(alice_client).select_one("form")
-    alice_client.post(undo["action"])  # type: ignore[index]
+    press_undo(alice_client)
     assert [len(texts(one)) for one in three] == [3, 3, 3]
 
 
@@ -376,8 +375,7 @@ def test_clear_everything_takes_all_and_one_undo_brings_all_back(
     form = {"member": [str(one.pk) for one in (*three, bystander)], "what": "everything"}
     alice_client.post(f"/groups/{group.pk}/clear/", form)
     assert [len(texts(one)) for one in (*three, bystander)] == [0, 0, 0, 3], "only members lose anything"
-    undo = toast(alice_client).select_one("form")
-    alice_client.post(undo["action"])  # type: ignore[index]
+    press_undo(alice_client)
     assert [len(texts(one)) for one in three] == [3, 3, 3]
     alice_client.post(f"/groups/{group.pk}/clear/", {"what": "everything"})
     assert "Choose at least one member" in words(toast(alice_client))

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.test import Client
+
 from sync.models import Character, Chat, Group, Message
 from tests.support.builders import STORY_START, make_chat
+from tests.support.pages import toast
 
 Line = tuple[str, str, str]  # name, avatar ("" for none), text; the person's lines have the name "Wren"
 
@@ -21,6 +24,13 @@ def say_in(group: Group, lines: Sequence[Line], *, user: str = "Wren", **fields:
         row.sent_at = STORY_START + timedelta(minutes=row.index)
         row.save(update_fields=["name", "sender_avatar", "role", "sent_at"])
     return chat
+
+
+def press_undo(client: Client) -> None:
+    """What the toast of the last change offers."""
+    form = toast(client).select_one("form")
+    assert form is not None, "there is no Undo"
+    client.post(str(form["action"]))
 
 
 def turns(*characters: Character, times: int = 2) -> list[Line]:
