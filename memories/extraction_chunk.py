@@ -17,6 +17,7 @@ from memories.extraction_plan import Plan
 from memories.extraction_write import (
     Share,
     hold_chat,
+    is_taken,
     is_written,
     note_read,
     passed,
@@ -176,7 +177,7 @@ def _commit(work: Work, chunk: Chunk, share: Share, call: Call) -> bool:
     run, chat = work.run, work.stretch.chat
     try:
         with run.commit():
-            if not hold_chat(run, chat):
+            if not hold_chat(run, chat) or is_taken(run, work.stretch, work.character, chunk):
                 return False
             write_share(run, chunk, share, call)
             passed(run, chunk)

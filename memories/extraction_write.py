@@ -164,6 +164,19 @@ def is_written(run: JobRun, chat: Chat, character: Character, chunk: Chunk) -> b
     return ExtractedChunk.objects.for_user(run.owner).filter(key=key_of(chat, character, chunk)).exists()
 
 
+def is_taken(run: JobRun, stretch: Stretch, character: Character, chunk: Chunk) -> bool:
+    """Whether another job asked about these messages for the same member since the stretch was found.
+
+    That can only be in a group's chat: a member's own job and one for all members do not know of each other.
+    """
+    if stretch.chat.group_id is None:
+        return False
+    rows = ExtractedChunk.objects.for_user(run.owner).filter(chat=stretch.chat, character=character)
+    rows = rows.filter(first_index__lte=chunk.last_index, last_index__gte=chunk.first_index)
+    asked = rows.filter(outcome__in=("memories", "nothing"), created_at__gte=stretch.found_at)
+    return asked.exclude(job=run.job).exists()
+
+
 def refuse_repetition(run: JobRun, chat: Chat, character: Character, chunk: Chunk) -> None:
     """JobFailed when this very chunk was paid for."""
     if is_written(run, chat, character, chunk):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import F, Q
+from django.utils import timezone
 
 from accounts.models import User
 from memories.lineage import parents_first, shared_prefixes
@@ -68,6 +70,7 @@ class Stretch:
     mark: Watermark
     first: int
     last: int
+    found_at: datetime = field(default_factory=timezone.now)
 
     @classmethod
     def behind(cls, mark: Watermark, chat: Chat, last: int | None = None) -> Stretch:

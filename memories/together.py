@@ -33,6 +33,7 @@ from memories.extraction_plan import Plan, Question, seed_of
 from memories.extraction_write import (
     Share,
     hold_chat,
+    is_taken,
     is_written,
     note_read,
     passed,
@@ -256,7 +257,8 @@ def _commit(
             if not hold_chat(run, turn.chat):
                 return False
             for share in shares:
-                write_share(run, chunk, share, call)
+                if not is_taken(run, share.stretch, share.character, chunk):
+                    write_share(run, chunk, share, call)
             for one in absent:
                 note_read(run, turn.stretches[one], one, chunk, "absent")
             passed(run, chunk)

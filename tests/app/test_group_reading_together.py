@@ -10,11 +10,16 @@ from accounts.models import User
 from jobs.drain import run_until_idle
 from jobs.enqueue import retry
 from jobs.models import Job
-from memories import memory_file, watermark
+from jobs.run import JobRun
+from memories import memory_file, together, watermark
 from memories.extraction import start_extraction
+from memories.extraction_call import Read
 from memories.extraction_group import start_group
+from memories.extraction_plan import Question
+from memories.extraction_write import Share
 from memories.memory_file import file_for
 from memories.models import ExtractedChunk, ExtractionSettings
+from memories.transcript import Chunk
 from providers.models import Call
 from sync.models import Character, Group
 from tests.support.builders import make_connection
@@ -149,3 +154,45 @@ def test_a_member_that_left_meanwhile_does_not_stop_the_others(alice: User, grou
     run_until_idle(alice)
     job.refresh_from_db()
     assert job.state == Job.State.DONE and "months from now: Pim, Sefa." in fake.prompts()[0]
+
+
+def test_two_jobs_at_once_keep_what_the_first_one_heard(
+    alice: User, group: Group, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A member's own job and the one for all ask about the same stretch at the same time."""
+    chat = make_chat(group, TALK)
+    orla = members(group)[0]
+    start_group(alice, group)
+    ask = together.ask
+
+    def slowly(run: JobRun, question: Question) -> Read:
+        answer = ask(run, question)
+        start_extraction(alice, character=orla, chat=chat)
+        run_until_idle(alice)
+        return answer
+
+    monkeypatch.setattr(together, "ask", slowly)
+    fake.answers(BOTH, "<memory>\n- [Orla — the lamp]\n- Orla went at noon.\n</memory>")
+    run_until_idle(alice)
+    assert facts(orla) == ["Orla went at noon."] and facts(members(group)[1]) == ["Pim carried the lamp."]
+    assert list(orla.extracted_chunks.values_list("outcome", flat=True)) == ["memories"]
+
+
+def test_what_one_member_cannot_keep_nobody_keeps(
+    alice: User, group: Group, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker dies while the second of three is written: all of them are as before, and later all are written."""
+    make_chat(group, TALK)
+    fake.answers(BOTH)
+    write = together.write_share
+
+    def die(run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
+        if share.character.name == "Pim":
+            raise KeyboardInterrupt
+        write(run, chunk, share, call)
+
+    monkeypatch.setattr(together, "write_share", die)
+    start_group(alice, group)
+    with pytest.raises(KeyboardInterrupt):
+        run_until_idle(alice)
+    assert facts(members(group)[0]) == [] and not ExtractedChunk.objects.for_user(alice).exists()
