@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, Max, Q
+from django.db.models import Count, F, Max, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -23,6 +23,7 @@ from memories.evidence_page import quotes_to_mark
 from memories.models import ExtractedChunk, Memory, MemoryBlock
 from memories.reading_start import start_reading
 from memories.reset_cost import cost_of_reading
+from memories.scopes import files_in_use
 from memories.unread import unread_by_chat
 from memories.views.points import undo_of_chat
 from memories.views.reader_place import number_in, reader_in, reader_url
@@ -34,8 +35,10 @@ CHATS_A_PAGE = 100
 
 
 def _memory_counts(request: PersonRequest, character: Character) -> dict[Any, int]:
-    rows = MemoryBlock.objects.for_user(request.user).filter(chat__character=character).order_by().values("chat")
-    return {row["chat"]: row["n"] for row in rows.annotate(n=Count("memories", filter=Q(memories__is_topic=False)))}
+    rows = MemoryBlock.objects.for_user(request.user).filter(chat__character=character)
+    told = rows.filter(Q(file__chat=None) | Q(file__chat=F("chat")))  # copies in the files of branches do not count
+    counts = told.order_by().values("chat")
+    return {row["chat"]: row["n"] for row in counts.annotate(n=Count("memories", filter=Q(memories__is_topic=False)))}
 
 
 @require_safe
@@ -59,6 +62,7 @@ def of_character(request: PersonRequest, character_id: UUID) -> HttpResponse:
         "page": page,
         "unread_chats": sum(1 for row in everything if row.unread),
         "text": text,
+        "own": {file.chat_id for file in files_in_use(request.user, character) if file.chat_id},
     }
     return render(request, "memories/chats.html", context)
 

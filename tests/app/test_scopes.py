@@ -19,6 +19,7 @@ from memories.templatetags.memories import chat_title
 from sync.models import Attachment, Character, Chat
 from tests.support.branching import make_branch, remember, texts_in
 from tests.support.builders import make_attachment, make_character, make_chat, make_job, make_tavern
+from tests.support.pages import soup, words
 
 EARLY, LATE, ELSEWHERE = "Seraphine keeps the well.", "Seraphine lost the key.", "Seraphine sang at the inn."
 IN_BRANCH, TWICE = "In the branch she found the key.", "The well is deep."
@@ -239,3 +240,20 @@ def test_a_strangers_character_is_not_there(charlie: User, client: Client, sera:
     assert client.get(f"/characters/{his.pk}/memory/share/?with={sera.pk}").status_code == 404
     answer = client.post(f"/characters/{his.pk}/memory/share/begin/", {"with": str(sera.pk)})
     assert answer.status_code == 404
+
+
+def test_the_list_of_chats_says_which_remember_for_themselves_and_counts_no_copies(
+    file: MemoryFile, alice: User, alice_client: Client, sera: Character, main: Chat, branch: Chat
+) -> None:
+    def counts() -> dict[str, str]:
+        rows = soup(alice_client.get(f"/characters/{sera.pk}/chats/")).select("tr[data-item]")
+        return {words(row.select_one("a.strong")): words(row.select("td.r")[1]) for row in rows}
+
+    before = counts()
+    scope_change.choose(alice, sera, "all", "branches")
+    assert {name: n for name, n in counts().items() if "Branch" not in name} == {
+        name: n for name, n in before.items() if "Branch" not in name
+    }
+    page = soup(alice_client.get(f"/characters/{sera.pk}/chats/"))
+    (row,) = [one for one in page.select("tr[data-item]") if "has a memory of its own" in words(one)]
+    assert "Branch" in words(row)
