@@ -3,9 +3,9 @@
 A scene is what the model was given: the card, the memories that exist, those that stood in the prompt as injected
 context, and the messages. Prepare a `Gate` once for a scene and ask it about each bullet.
 
-What is measured stands in quality_features.py, what it means in quality_model.py, names and numbers are looked at by
-quality_names.py and quality_numbers.py, and the form of a line by quality_form.py. `python -m bench gate` shows how
-often which kind is found.
+What is measured stands in quality_features.py and quality_said.py, what it means in quality_model.py; names and numbers
+are looked at by quality_names.py and quality_numbers.py, and the form of a line by quality_form.py. `python -m bench
+gate` shows how often which kind is found.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Scene:
 class Doubt:
     """One reason to doubt a bullet.
 
-    `check` is a key of choices.CHECKS; `score` 0.5 (barely) to 1; `detail` the name, number, memory, sentence of the
-    card or kind of form that it is about; `match` the place in `existing` (repeat_existing) or in `injected`
+    `check` is a key of choices.CHECKS; `score` 0.5 (barely) to 1; `detail` the name, number, words, memory, sentence
+    of the card or kind of form that it is about; `match` the place in `existing` (repeat_existing) or in `injected`
     (recall_echo). "form" is a hint and no reason to flag: its score is below 0.5, its detail "person", "tense" or
     "long".
     """
@@ -49,6 +49,7 @@ class Doubt:
 
 
 HINT = 0.3  # the score of a mere hint
+MOST_WORDS = 3  # that are told of a bullet without support
 
 
 class Gate:
@@ -73,6 +74,8 @@ class Gate:
         score = round(score, 3)
         if check == "invented_name":
             return Doubt(check, score, ", ".join(one.word for one in measured.strange if one.sureness >= USUAL))
+        if check == "unsupported":
+            return Doubt(check, score, ", ".join(measured.missing[:MOST_WORDS]))
         if check == "card_leak":
             return Doubt(check, score, measured.card)
         if check == "repeat_existing" and measured.existing.place >= 0:

@@ -17,7 +17,11 @@ HEADING = regex.compile(
     r"^\s*(?:\*\*|__)[^*_]{2,80}?(?:\*\*|__)\s*[:：]?\s*$|^\s*(?:\*\*|__)[^*_]{2,80}[:：](?:\*\*|__)\s*$"
 )
 COLON_END = regex.compile(r"[:：]\s*(?:\*\*|__)?\s*$")
-SENTINEL = regex.compile(r"^[\W_]*(?:[A-Z]+_[A-Z_]+|N/?A|NONE|NULL|NIL|EMPTY|END|EOF|STOP|DONE|TODO)[\W_]*$")
+SENTINEL = regex.compile(
+    r"^[\W_]*(?:[A-Z]+_[A-Z_]+|EOF|STOP|DONE|END|(?i:n/?a|none|null|nil|nothing|empty|keine?|nichts|aucune?|rien|"
+    r"ningun[oa]s?|nada|nessun[oa]|niente|nenhum|geen|niets|brak|нет|ничего|yok|inga?|žádné|tidak ada)|"
+    r"なし|特になし|无|無|没有|없음)[\W_]*$"
+)
 PLACEHOLDER = regex.compile(
     r"\{\{[^}]*\}\}|\[(?:insert|name|character|user|date|fact|placeholder)[^\]]*\]|<(?:name|fact)>", regex.I
 )
@@ -148,8 +152,8 @@ TAG = regex.compile(r"^\s*\[[^\[\]]{3,200}\]\s*$")
 LONGEST = 400
 
 
-def is_topic_tag(text: str) -> bool:
-    """Whether a bullet is a topic tag, "[Alice, Bob — what it is about]"."""
+def is_topic(text: str) -> bool:
+    """Whether a line is a topic tag, "[Alice, Bob — what it is about]"."""
     return TAG.match(text) is not None and not MARKUP.search(text)
 
 

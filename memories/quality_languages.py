@@ -120,5 +120,3 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
         "sangat lebih ada sebagai dalam seorang sebuah para",
     }.items()
 }
-# Everything that is nowhere a word of meaning; used where the language of a text is not known.
-COMMON = frozenset(word for words in FUNCTION_WORDS.values() for word in words)

@@ -27,10 +27,10 @@ def sureness(features: Mapping[str, float], weights: Weights) -> float:
 def doubts(features: Mapping[str, float], fitted: Mapping[str, Weights] = WEIGHTS) -> dict[str, float]:
     """The checks that doubt a bullet, with scores from 0.5 (barely) to 1, strongest first.
 
-    A line that is no memory at all is asked nothing else.
+    A line that is no memory at all is asked nothing else, a topic tag only for its names.
     """
     found = {check: features[name] for check, name in RULES.items()}
-    if features["no_memory"] < USUAL:
+    if features["no_memory"] < USUAL and not features["topic"]:
         found |= {check: sureness(features, weights) for check, weights in fitted.items()}
     scores = {check: _scaled(value, THRESHOLDS.get(check, USUAL)) for check, value in found.items()}
     kept = {check: score for check, score in scores.items() if score >= USUAL}

@@ -91,6 +91,7 @@ def language_of(text: str, expected: str = "") -> str:
     return best if votes[best] and (best == expected or votes[best] >= 0.12 * len(words)) else ""
 
 
+LETTER_PAIRS = frozenset({"ja", "zh", "th"})  # languages whose words are compared as pairs of letters
 EXPECTED = 1.1  # votes for the language of the chat: a little more than one small word
 MEANING_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "tr", "cjk")  # order of the columns
 

@@ -88,6 +88,7 @@ PURE = [
     "memories/quality_model.py",
     "memories/quality_names.py",
     "memories/quality_numbers.py",
+    "memories/quality_said.py",
     "memories/quality_sources.py",
     "memories/quality_text.py",
     "memories/quality_weights.py",
