@@ -109,7 +109,7 @@ def is_group(name: str) -> bool:
 def _prepare(user: User, trial: Trial) -> Preview:
     given = PromptText("yours", NOT_SAVED, trial.text) if trial.text else None
     template = given or text_in_force(user, trial.name, trial.character).template
-    plan = extraction_plan.plan(user, trial.character, trial.connection, template=template)
+    plan = extraction_plan.plan(user, trial.character, trial.connection, chat=trial.chat, template=template)
     chunk = extraction_plan.first_chunk(plan, _entries(trial))
     if chunk is None or not chunk.lines:
         raise ValueError(_("There is nothing to read between these messages. Choose others."))
