@@ -10,7 +10,7 @@ All modules stand in one folder, so that each is found under its own name. `name
   · `quote_*` quotes in messages · `date_span` `story_dates` days · `file_names` `price`
 * reading chats: `extraction*` `extract_choice` · `known_choice` `injected` what a prompt holds
   · `held*` `doubts` `gate_counts` what is doubted
-  · `group_*` `presence` `member*` groups, who is there · `together*` one call for all · `wanted` `reading_limits` which part
+  · `group_*` `presence` `member*` who is there · `together*` one call for all · `wanted` `reading_limits` which part
   · `reading_start` · `watermark` how far · `unread` how much is left · `reset_cost` what it will cost
   · `automatic*` reads by itself · `choices` `chosen` `choosing` what a person chose for it
   · `scope*` `sharing` which file it goes into · `activity*` its log · `events`

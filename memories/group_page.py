@@ -236,6 +236,12 @@ class GroupFrame:
         return state_of(self.user, self.group)
 
     @property
+    def failed_together(self) -> Job | None:
+        """The last reading of all in one call, when it failed."""
+        is_failed = self.job and not self.job.is_batch and self.job.state == Job.State.FAILED
+        return self.job if is_failed and self.unread else None
+
+    @property
     def pace(self) -> int:
         """Seconds until the page asks again."""
         return 2 if self.running or any(row.is_reading for row in self.rows) else 15

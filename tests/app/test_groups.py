@@ -302,6 +302,16 @@ def test_a_member_that_failed_is_named_and_goes_on_alone(
     }
 
 
+def test_a_failed_reading_of_all_together_is_said_once(
+    alice: User, group: Group, chat: Chat, alice_client: Client
+) -> None:
+    fields = {"state": Job.State.FAILED, "error": "The model refused.", "finished_at": timezone.now()}
+    make_job(alice, "extract_together", subject=f"group:{group.pk}", **fields)
+    page = soup(alice_client.get(f"/groups/{group.pk}/"))
+    assert words(page.select_one("#members")).count("The model refused.") == 1
+    assert page.select_one('#members a[href^="/jobs/"]')
+
+
 def test_one_member_alone(alice: User, group: Group, chat: Chat, three: list[Character], alice_client: Client) -> None:
     make_connection(alice)
     alice_client.post(f"/groups/{group.pk}/extract/", {"member": str(three[2].pk)})
