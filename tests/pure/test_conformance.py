@@ -27,7 +27,8 @@ from memories import (
     transcript,
 )
 from memories.blocks import Block, Format
-from memories.choices import Choices
+from memories.choices import CHECKS, Choices
+from memories.quality import Gate, Scene
 from memories.transcript import Entry
 from sync.tavern import chunks
 from tests.support import conformance as support
@@ -168,6 +169,14 @@ def skip_stale_reset(case: dict[str, Any]) -> bool:
     )
 
 
+def quality_gate(scene: dict[str, Any]) -> list[str]:
+    """The check that doubts each candidate of a scene most, "" where none does; hints about the form are none."""
+    messages = [(one["name"], one["text"]) for one in scene["messages"]]
+    gate = Gate(Scene(scene["character"], scene["card"], scene["existing"], scene["injected"], messages))
+    found = [[one.check for one in gate.check(one["text"]) if one.check != "form"] for one in scene["candidates"]]
+    return [checks[0] if checks else "" for checks in found]
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "append_unique": append_unique,
     "auto_file_name": lambda c: file_names.auto_file_name(c["name"], per_chat=c["perChat"], chat=c["chatId"]),
@@ -184,6 +193,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "pack_chunks": pack_chunks,
     "parse_answer": answer.read_strictly,
     "parse_memories": lambda c: from_blocks(blocks.parse_memories(c)),
+    "quality_gate": quality_gate,
     "reindex_set": lambda c: support.reindex_set(c["set"], c["removed"]),
     "replace_all": replace_all,
     "resolve_members": resolve_members,
@@ -213,10 +223,13 @@ def normalise(case: dict[str, Any]) -> dict[str, Any]:
     return {"fn": "vector_chunks", "name": case["text"][:30], "input": case, "expect": expected, "compare": "equal"}
 
 
+def _extra() -> list[Path]:
+    return [Path(name) for name in os.environ.get("CHARMEM_CONFORMANCE", "").split(":") if name]
+
+
 def all_cases() -> list[dict[str, Any]]:
-    extra = [Path(name) for name in os.environ.get("CHARMEM_CONFORMANCE", "").split(":") if name]
     own = [DATA / "memory_file.json", DATA / "vector_storage_chunks.json"]
-    return [case for path in (*own, *extra) for case in load(path)]
+    return [case for path in (*own, *_extra()) for case in load(path)]
 
 
 FUNCTIONS["vector_chunks"] = vector_chunks
@@ -235,6 +248,20 @@ def test_case(case: dict[str, Any]) -> None:
         assert len(found) > 1 and sum(found) == len(case["input"]["blocks"])
         return
     assert found == case["expect"]
+
+
+def all_scenes() -> list[dict[str, Any]]:
+    files = [DATA / "quality_gate.json", *_extra()]
+    return [scene for path in files for scene in json.loads(path.read_text(encoding="utf-8")).get("scenes", [])]
+
+
+@pytest.mark.parametrize("scene", all_scenes(), ids=lambda scene: scene["id"])
+def test_quality_gate(scene: dict[str, Any], record_property: Callable[[str, object], None]) -> None:
+    """Labels are for the measure (`python -m bench gate`): here every candidate gets a verdict, and each is told."""
+    found = quality_gate(scene)
+    assert len(found) == len(scene["candidates"]) and set(found) <= {"", *CHECKS}
+    for one, check in zip(scene["candidates"], found, strict=True):
+        record_property(f"{one['label']}: {one['text']}", check or "accepted")
 
 
 def test_chats_under_sillytaverns_own_names_are_fresh() -> None:
