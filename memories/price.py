@@ -6,6 +6,7 @@ from decimal import Decimal
 
 PROMPT_OVERHEAD_TOKENS = 1_400  # rules, card and known memories that go with every call
 ANSWER_TOKENS = 220
+CHECKING_ANSWER = 80  # tokens of the answer to the second question about new memories
 MILLION = Decimal(1_000_000)
 
 

@@ -15,7 +15,7 @@ from accounts.models import User
 from memories import doubts, gate_counts
 from memories.choices import ACCEPT, ACTIONS, CHECKS, FLAG, QUEUE, REPAIR, Choices
 from memories.gate_counts import DAYS, Tally
-from memories.price import MILLION
+from memories.price import CHECKING_ANSWER, MILLION
 from providers.models import Call
 from providers.queries import default_connection
 
@@ -27,7 +27,6 @@ ACTION_WORDS: dict[str, str | Promise] = {
 }
 LAST_CALLS = 50
 CHECKING_TOKENS = 1_900  # of one further question, when nothing was asked yet: twenty messages and the bullets
-CHECKING_ANSWER = 80
 CHART = (1_000.0, 72.0)  # units of the picture
 BAR = 0.8  # of a day's width
 

@@ -21,10 +21,10 @@ from memories.extraction_plan import Plan
 from memories.members import roster
 from memories.memory_file import facts_of
 from memories.models import MemoryFile
-from memories.price import ANSWER_TOKENS
-from memories.prompts import system_text
+from memories.price import ANSWER_TOKENS, CHECKING_ANSWER
+from memories.prompts import supporting_text, system_text
 from memories.reading_limits import Ranges
-from memories.unread import SHOWN, USUAL_LETTERS, unread_in
+from memories.unread import SHOWN, USUAL_LETTERS, unread_among
 from memories.wanted import is_inside
 from providers.base import Usage
 from providers.prices import cost_of
@@ -112,7 +112,10 @@ class _Estimate:
         self.letters = _letters(user, [one.pk for one in chats])
 
     def cost(self) -> Cost:
-        counts = {one.pk: self._counts(one) for one in self.readers}
+        plain = [one for one in self.chats if str(one.pk) not in self.ranges]
+        fresh = {} if self.again else unread_among(self.user, plain, self.readers)
+        every = _all_of(self.user, [one.pk for one in plain]) if self.again else {}
+        counts = {one.pk: self._counts(one, fresh, every) for one in self.readers}
         parts = [self._chat(chat, [counts[one.pk].get(chat.pk, 0) for one in self.readers]) for chat in self.chats]
         parts = [one for one in parts if one.messages]
         tokens_in, tokens_out = sum(one.tokens_in for one in parts), sum(one.tokens_out for one in parts)
@@ -126,14 +129,13 @@ class _Estimate:
             is_most=len(self.readers) > 1,
         )
 
-    def _counts(self, reader: Character) -> Mapping[UUID, int]:
-        plain = [one for one in self.chats if str(one.pk) not in self.ranges]
-        if self.again:
-            found = _all_of(self.user, [one.pk for one in plain])
-        else:
-            found = {pk: one.messages for pk, one in unread_in(self.user, plain, reader).items()}
+    def _counts(
+        self, reader: Character, fresh: Mapping[tuple[UUID, UUID], int], every: Mapping[UUID, int]
+    ) -> Mapping[UUID, int]:
+        """Messages to be read for one reader, by chat."""
+        found = {chat: n for (chat, whose), n in fresh.items() if whose == reader.pk} | dict(every)
         for chat in self.chats:
-            if chat not in plain:
+            if str(chat.pk) in self.ranges:
                 found[chat.pk] = self._in_range(chat, reader)
         return found
 
@@ -162,6 +164,8 @@ class _Estimate:
             overhead = sum(n * (_fixed(plan) + self._own(plan)) for plan, n in zip(plans, calls_of, strict=True))
             tokens = overhead + round(sum(counts) * each / ratio)
             answers = calls * ANSWER_TOKENS
+        checks, sent = _checking(plans, counts, each / ratio)
+        calls, tokens, answers = calls + checks, tokens + sent, answers + checks * CHECKING_ANSWER
         return ChatCost(chat.pk, most, calls, tokens, answers, self._price(tokens, answers))
 
     def _together(self, plans: Sequence[Plan | None], counts: Sequence[int], each: float) -> tuple[int, int, int]:
@@ -209,6 +213,17 @@ class _Estimate:
         if self.connection is None:
             return None
         return cost_of(self.connection, Usage(tokens_in, tokens_out))
+
+
+def _checking(plans: Sequence[Plan | None], counts: Sequence[int], each: float) -> tuple[int, int]:
+    """Calls and tokens in of the second question about each answer (memories/quality_support.py), for who wants it."""
+    calls = tokens = 0
+    for plan, count in zip(plans, counts, strict=True):
+        if plan is not None and plan.choices.checks_with_model:
+            n = _calls(plan, count, each)
+            calls += n
+            tokens += n * (plan.size(supporting_text() + system_text()) + ANSWER_TOKENS) + round(count * each)
+    return calls, tokens
 
 
 def _calls(plan: Plan | None, messages: int, each: float) -> int:

@@ -13,6 +13,7 @@ from memories import extraction, gate_counts, memory_file, quality_repair, quali
 from memories.memory_file import file_for
 from memories.models import ExtractionSettings, HeldMemory, Memory
 from memories.quality import Doubt
+from memories.reset_cost import cost_of_reading
 from providers.models import Call
 from sync.models import Character
 from tests.support.builders import make_connection
@@ -151,6 +152,15 @@ def test_what_the_model_does_not_find_may_be_held_back(alice: User, flux: Charac
     extract(flux)
     assert list(bullets(flux)) == [GOOD]
     assert HeldMemory.objects.for_user(alice).get().text == MENDED
+
+
+def test_the_estimate_knows_of_the_second_question(alice: User, flux: Character) -> None:
+    before = cost_of_reading(alice, character=flux)
+    settings(alice, checks_with_model=True)
+    after = cost_of_reading(alice, character=flux)
+    assert (before.calls, after.calls) == (1, 2)
+    assert after.tokens_in > before.tokens_in + 300
+    assert after.tokens_out > before.tokens_out
 
 
 @pytest.mark.usefixtures("gate")
