@@ -33,7 +33,7 @@ def page(request: PersonRequest, group_id: UUID) -> HttpResponse:
     context = {
         "group": frame,
         "tab": "members",
-        "entries": [(one, by_avatar.get(one.stands_for), one.key in said) for one in frame.roster.entries],
+        "entries": [(one, by_avatar.get(one.stands_for or one.key), one.key in said) for one in frame.roster.entries],
         "strangers": [(pk, label) for pk, label in frame.options if pk not in members],
     }
     return render(request, "memories/group_members.html", context)
