@@ -58,7 +58,7 @@ class Reader:
         """What reading it will cost."""
         whose = {"group": self.whose} if isinstance(self.whose, Group) else {"character": self.whose}
         chats = None if self.chat is None else [self.chat]
-        return cost_of_reading(self.user, **whose, chats=chats, ranges=self.ranges, again=again)  # type: ignore[arg-type]
+        return cost_of_reading(self.user, **whose, chats=chats, ranges=self.ranges, again=again)
 
     def reopen(self) -> int:
         """Have what was read of it read again; how many messages, counted for each who remembers."""

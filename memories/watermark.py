@@ -22,6 +22,7 @@ from memories.models import ExtractedChunk, Watermark
 from memories.queries import Reading, Stretch, Waiting, speaks_up
 from memories.reading import TAIL, Mark, end_of_stretch, last_read, tail_of
 from memories.transcript import Entry
+from memories.unread import unread_among
 from sync.events import ChatsChanged
 from sync.models import Character, Chat
 
@@ -188,13 +189,13 @@ def reset_character(user: User, character: Character) -> int:
 
     Memories stay. What was read can be noted before with `reading_of` and taken back with `count_as_read`.
     """
-    marks = Watermark.objects.for_user(user).filter(character=character)
+    chunks = ExtractedChunk.objects.for_user(user).filter(character=character)
+    chats = list(Chat.objects.for_user(user).filter(pk__in=chunks.values("chat"), gone_at=None))
+    before = unread_among(user, chats, [character])
     with transaction.atomic():
-        chunks = ExtractedChunk.objects.for_user(user).filter(character=character)
-        chats = {*chunks.values_list("chat", flat=True), *marks.values_list("chat", flat=True)}
         chunks.delete()
-        rows = Chat.objects.for_user(user).filter(pk__in=chats)
-        return sum(recount(user, chat, character).waiting for chat in rows)
+        Watermark.objects.for_user(user).filter(character=character).delete()
+    return sum(unread_among(user, chats, [character]).values()) - sum(before.values())
 
 
 def marks_of_readers(user: User, chat: Chat) -> dict[uuid.UUID, Watermark]:

@@ -20,7 +20,7 @@ ends = st.one_of(st.none(), st.integers(0, 59))
 def test_a_span_finds_its_ends_where_nothing_changed(first: int | None, last: int | None) -> None:
     begin, end = first or 0, 59 if last is None else last
     if begin > end:
-        with pytest.raises(ValueError, match="^$"):
+        with pytest.raises(ValueError, match=r"^$"):
             Span.of(STORY, NUMBERS, first, last)
         return
     assert Span.of(STORY, NUMBERS, first, last).ends(STORY, NUMBERS) == (begin, end)
