@@ -27,6 +27,7 @@ from memories.revisions import revision_state, revision_text
 from memories.takeover import take_over
 from sync.models import Character, Chat
 
+LONGEST_NAME, LONGEST_CHAT = 300, 200
 CHANGING = ("version", "layout", "separator", "with_metadata", "loose_text", "written_version")
 
 __all__ = [
@@ -62,7 +63,8 @@ def file_for(character: Character, chat: Chat | None = None) -> MemoryFile:
     if found is not None:
         found.owner = owner
         return found
-    name = auto_file_name(character.name, per_chat=chat is not None, chat=chat.name if chat else None)
+    chat_name = chat.name[:LONGEST_CHAT] if chat else None
+    name = auto_file_name(character.name, per_chat=chat is not None, chat=chat_name)[-LONGEST_NAME:]
     made, _new = files.get_or_create(character=character, chat=chat, defaults={"owner": owner, "name": name})
     return made
 

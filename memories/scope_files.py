@@ -29,6 +29,8 @@ def begin(file: MemoryFile, chat: Chat, parent: MemoryFile) -> None:
     if file.version or file.revisions.exists():
         return
     state = file_state.dump(parent)
+    if not state["blocks"]:
+        return
     blocks = scope_state.copied(state, known_in(file, chat, state))
     if not blocks:
         return

@@ -14,9 +14,9 @@ from accounts.models import User
 from memories.blocks import timestamp
 from memories.date_span import parse
 from memories.local_time import local_now
-from memories.models import Ancestor, MemoryFile
+from memories.models import Ancestor, MemoryBlock, MemoryFile
 from memories.scope_branches import Family, Part, Source
-from sync.models import Character, Chat, Message
+from sync.models import Character, Chat, GroupMember, Message
 
 AT_ONCE = 500
 State = Mapping[str, Any]
@@ -24,10 +24,12 @@ Block = Mapping[str, Any]
 
 
 def chats_of(user: User, character: Character) -> QuerySet[Chat]:
-    """Every chat that is read for the character: its own, those of its groups, and those it has a file for."""
-    rows = Chat.objects.for_user(user).filter(tavern=character.tavern_id)
-    groups = Q(group__members__character=character)
-    return rows.filter(Q(character=character) | groups | Q(memory_files__character=character)).distinct()
+    """Every chat that is read for the character: its own, those of its groups, and others it remembers."""
+    groups = GroupMember.objects.for_user(user).filter(character=character).values("group")
+    files = MemoryFile.objects.for_user(user).filter(character=character, chat__isnull=False).values("chat")
+    told = MemoryBlock.objects.for_user(user).filter(file__character=character, chat__isnull=False).values("chat")
+    is_read = Q(character=character) | Q(group__in=groups) | Q(pk__in=files) | Q(pk__in=told)
+    return Chat.objects.for_user(user).filter(is_read, tavern=character.tavern_id)
 
 
 def parent_of(chat: Chat, *, has_file: bool = False) -> tuple[UUID, int] | None:

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from accounts.models import User
-from memories import memory_file, scope_files
+from memories import memory_file, scope_change, scope_files
 from memories.memory_file import file_for
 from memories.models import Memory, MemoryFile, MemoryScope
 from memories.scopes import ancestors_to_read, file_of_reading, known_facts
@@ -242,3 +242,20 @@ def test_a_circle_of_parents_ends(sera: Character, main: Chat) -> None:
     choose(sera)
     assert file_of_reading(sera, Chat.objects.for_user(sera.tavern.owner).get(pk=branch.pk)).chat == branch
     assert set(ancestors_to_read(sera, [branch])) == {main.pk}
+
+
+def test_a_very_long_name_of_a_chat_still_makes_a_file_name(sera: Character) -> None:
+    chat = make_chat(sera, 2, name="A night " * 50)
+    choose(sera, "chat", "shared")
+    name = file_of_reading(sera, chat).name
+    assert len(name) <= 300
+    assert name.endswith("-memories.md")
+
+
+def test_whoever_only_spoke_in_a_group_chat_has_a_memory_of_it_too(alice: User, sera: Character) -> None:
+    group = make_group(sera.tavern, make_character(sera.tavern, "Mike"))
+    main = make_chat(group, 12, name="By the fire")
+    remember(file_for(sera), main, LATE, 9)
+    scope_change.choose(alice, sera, "chat", "shared")
+    assert texts_in(file_of_reading(sera, main)) == [LATE]
+    assert texts_in(file_for(sera)) == []
