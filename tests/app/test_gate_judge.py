@@ -242,3 +242,17 @@ def test_the_day_of_the_messages_is_no_invented_number(
     gate.told = {"moved in": Doubt("invented_name", 1.0, "2026"), "Zarek": Doubt("invented_name", 1.0, "Zarek, 2026")}
     extract(fake, flux, "Flux moved in in 2026.", "Flux met Zarek in May 2026 or so.")
     assert [one.unverified_names for one in bullets(flux).values()] == [[], ["Zarek"]]
+
+
+@pytest.mark.usefixtures("chat")
+def test_the_real_gate_as_it_comes(alice: User, flux: Character, fake: FakeModel) -> None:
+    with change(file_for(flux), reason="before") as editor:
+        editor.add_block("old", ["Alex had promised Flux a basket by the window."], origin="extracted")
+    preamble = "Below are the extracted memories for Flux, formatted as requested."
+    invented = "Flux was given to Alex by Colonel Brandt in Harrow."
+    extract(fake, flux, preamble, GOOD, invented)
+    assert [one.text for one in HeldMemory.objects.for_user(alice)] == [preamble]
+    found = bullets(flux)
+    assert not found[GOOD].is_unverified
+    assert "Brandt" in found[invented].unverified_names
+    assert "non_memory" in gate_counts.struck(alice)

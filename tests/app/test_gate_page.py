@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -24,8 +25,9 @@ PAGE = "/settings/quality/"
 def test_the_actions_are_chosen_here(alice: User, alice_client: Client) -> None:
     page = soup(alice_client.get(PAGE))
     chosen = {
-        box["name"].removeprefix("check-"): box.select_one("option[selected]")["value"]
+        str(box["name"]).removeprefix("check-"): option["value"]
         for box in page.select("select[name^=check-]")
+        for option in box.select("option[selected]")
     }
     assert chosen == dict(CHECKS)
     form = {f"check-{check}": action for check, action in CHECKS.items()}
@@ -76,7 +78,8 @@ def test_models_are_compared(alice: User, bob: User, alice_client: Client, bob_c
     assert "9 times" in words(page)
     charts = page.select("svg.quality-chart")
     assert len(charts) == 2
-    tall = sum(float(part["height"]) for part in charts[0].select("rect") if float(part["x"]) > 850)
+    bars = [(float(str(part["x"])), float(str(part["height"]))) for part in charts[0].select("rect")]
+    tall = sum(height for x, height in bars if x > 850)
     assert tall == pytest.approx(2 * 72, abs=0.5), "each day is one whole bar"
     assert "Nothing was read" in words(soup(bob_client.get(PAGE)))
 
@@ -86,9 +89,9 @@ def test_two_who_count_at_once_lose_nothing(alice: User, monkeypatch: pytest.Mon
     gate_counts.count(alice, "small", found)
     seen = GateCount.objects.for_user(alice).get()
     real = type(GateCount.objects.for_user(alice)).get_or_create
-    interfered = []
+    interfered: list[int] = []
 
-    def slow(self: object, **fields: object) -> object:
+    def slow(self: Any, **fields: Any) -> Any:
         row = real(self, **fields)
         if not interfered:
             interfered.append(1)
