@@ -3,7 +3,8 @@
 planned ──▶ cut into parts as an extraction would ──▶ each part: model ──▶ kept ──▶ ready to review
 A part that is too long for the model is cut in two. Broken off, the work goes on behind what was answered.
 
-The answer of a part: {"blocks": [[fields of NewMemory]], "memories", "left_out", "first", "last", "marks", "messages"}.
+The answer of a part: {"blocks": [[fields of NewMemory]], "memories", "left_out", "first", "last", "marks", "messages",
+"chat"}.
 """
 
 from __future__ import annotations
@@ -192,6 +193,7 @@ def _keep(
 ) -> None:
     """Keep an answer, if the part still waits: two workers never end it twice."""
     answer = {
+        "chat": str(work.chat.pk),
         "blocks": [[_plain(one) for one in block] for block in (*findings.blocks, *_doubted(findings))],
         "memories": findings.memories + len(findings.held),
         "left_out": findings.repeated,

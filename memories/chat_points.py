@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import User
-from memories import watermark
+from memories import activity, watermark
 from memories.models import ExtractedChunk
 from memories.queries import Reading, reading_of
 from sync.models import Character, Chat
@@ -60,9 +61,12 @@ def effect_of(reading: Reading, index: int) -> Effect:
 def set_point(user: User, chat: Chat, character: Character, index: int) -> Wish:
     """Everything up to message number `index` counts as read, everything behind it is unread again."""
     effect = effect_of(reading_of(user, chat, character), index)
-    return _wish(
-        user, character, lambda: watermark.move_point(user, chat, character, index), sum(vars(effect).values())
-    )
+    messages = effect.reopened + effect.skipped
+    found = _wish(user, character, lambda: watermark.move_point(user, chat, character, index), messages)
+    if not found.is_empty:
+        text = _("The line was moved to #%(n)d by hand.") if index >= 0 else _("The line was moved to the beginning.")
+        activity.note(user, "changed", text % {"n": index}, character=character, chat=chat, group=chat.group)
+    return found
 
 
 def mark_read(user: User, chats: Iterable[Chat], character: Character) -> Wish:
@@ -83,6 +87,9 @@ def reset(user: User, chats: Iterable[Chat], character: Character) -> Wish:
         counts.extend(watermark.reopen(user, chat, character) for chat in chats)
 
     found = _wish(user, character, work)
+    if not found.is_empty:
+        text = ngettext("%(n)d message is to be read again.", "%(n)d messages are to be read again.", sum(counts))
+        activity.note(user, "changed", text % {"n": sum(counts)}, character=character)
     return Wish(found.after, found.to, sum(counts))
 
 

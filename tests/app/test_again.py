@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.test import Client
 
 from accounts.models import User
 from jobs.drain import run_until_idle
-from memories import again, editing, memory_file, proposals, queries, source_changes, watermark
+from memories import again, editing, forgetting, memory_file, proposals, queries, source_changes, watermark
 from memories.again_range import range_of
 from memories.memory_file import file_for
 from memories.models import ExtractedChunk, ExtractionSettings, Memory, MemoryBlock, Proposal, Revision
@@ -327,3 +328,24 @@ def test_changed_sources_offer_to_read_just_their_stretch_again(
     page = soup(alice_client.get(f"/characters/{flux.pk}/review/changed/"))
     assert "from=4&to=7" in page.select('.review-card a[data-key="5"]')[1]["href"], "what was read with it"
     assert alice_client.get(offers[0]).status_code == 200
+
+
+def test_forgetting_the_chat_takes_its_words_out_of_a_waiting_result(
+    alice: User, alice_client: Client, fake: FakeModel, flux: Character, chat: Chat
+) -> None:
+    fake.answers(NEW_LANTERN)
+    proposal = reread(alice, chat, flux, 0, 3)
+    assert "brass lantern at night, a song" in everything_kept(proposal)
+    forgetting.forget(alice, chat)
+    proposal.refresh_from_db()
+    assert "brass lantern at night, a song" not in everything_kept(proposal)
+    alice_client.post(f"/proposals/{proposal.pk}/reread/apply/")
+    assert texts(alice) == [CARD, "Flux keeps a brass lantern in Harrow at night."]
+    assert not ExtractedChunk.objects.for_user(alice).filter(key__startswith="again-").exists()
+
+
+def everything_kept(proposal: Proposal) -> str:
+    """What the rows of a result hold, as text."""
+    assert proposal.draft is not None
+    steps = list(proposal.draft.steps.values_list("changes", flat=True))
+    return json.dumps([proposal.report, list(proposal.parts.values_list("answer", flat=True)), steps])

@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.models import User
 from jobs.models import Job
 from memories import queries
-from memories.models import Memory
+from memories.models import Activity, Memory
 from sync.models import Character, Chat
 from tests.support.builders import (
     make_character,
@@ -55,6 +55,7 @@ def test_the_point_moves_both_ways_and_back(alice_client: Client, seraphine: Cha
     url = f"/chats/{chat.pk}/messages/4/point/"
     assert alice_client.post(url)["Location"] == f"/chats/{chat.pk}/?at=4#m4"
     assert unread(chat, seraphine) == [5, 6, 7, 8, 9]
+    assert Activity.objects.for_user(seraphine.tavern.owner).get().text == "The line was moved to #4 by hand."
     undo(alice_client)
     assert unread(chat, seraphine) == [8, 9]
     alice_client.post(f"/chats/{chat.pk}/messages/9/point/")
