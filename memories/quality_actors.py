@@ -42,6 +42,7 @@ ENDING_FIRST = regex.compile(
     r"(?:\bmam|\bchce|\w{2,}(?:ałem|ałam|iłem|iłam|yłem|yłam|łem|łam|ę|yorum|ıyorum|dım|dim|dum|düm|tım|tim|"
     r"rım|rim))\b"
 )
+JOINT = r",| ?&|\s+(?:and|und|et|y|e|en|i|a|и|і|ve|ile|och|dan)\s|と|和|与|與|와|과"
 ACTION = regex.compile(r"\*[^*]+\*|_[^_]+_")
 SENTENCE = regex.compile(r"[^.!?。！？…\n*]+")
 NEGATION = frozenset(
@@ -97,11 +98,18 @@ def people_in(text: str, people: Sequence[str]) -> list[str]:
 def roles(text: str, people: Sequence[str]) -> Roles:
     """Who acts in a bullet; the passive voice turns the order round."""
     named = people_in(text, people)
-    if len(named) < 2:
+    if len(named) < 2 or _side_by_side(text, named[0], named[1]):
         return Roles(named[0] if named else "", "")
     if PASSIVE.search(text):
         return Roles(named[1], named[0])
     return Roles(named[0], named[1])
+
+
+def _side_by_side(text: str, one: str, other: str) -> bool:
+    """Whether two people do something together, "Alice and Bob"."""
+    first, last = (regex.escape(fold(one).split()[at]) for at in (0, -1))
+    together = rf"(?:{first}|{last})\w{{0,3}}(?:{JOINT})\s*{regex.escape(fold(other).split()[0])}"
+    return regex.search(together, fold(text)) is not None
 
 
 def agency(sentence: str) -> float:

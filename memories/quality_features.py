@@ -24,6 +24,7 @@ LEAST_WEIGHT, SHORT_WORD = 0.3, 0.6
 SENTENCES = regex.compile(r"[^.!?。！？;\n]+")
 CLAUSE = regex.compile(
     r"[,;、，]|\s(?:and|then|und|dann|et|puis|y|e|luego|poi|depois|en|toen|i|potem|и|затем|потом|ve|sonra|och|a)\s"
+    r"|\p{Hangul}(?:고|며|면서)\s"
 )
 KINDS = ("handling", "body", "outcome", "state", "speech", "topic", "trait")
 PAIRS_A_WORD = 2.5
@@ -65,7 +66,7 @@ class Ground:
         self._injected = Source(injected, self.language)
         sources = (self._card, self._existing, self._injected)
         told = Vocabulary((*(f"{name}: {text}" for name, text in messages), *people))
-        self._known = Known([told, *(one for source in sources for one in source.vocabularies)])
+        self._known = Known([told, *(one for source in sources for one in source.vocabularies)], people)
         self._said = Said(messages, people, self.language)
         self._count = len(self._said.index.words)
         self._spread = Counter(word for words in self._said.index.words for word in words)
@@ -179,7 +180,7 @@ def _form(bullet: str, language: str, words: int) -> dict[str, float]:
         "speech": min(1.0, counts["speech"] / 2),
         "mere_speech": float(counts["speech"] > 0 and counts["topic"] > 0),
         "only_speech": float(counts["speech"] > 0 and not lasts),
-        "speech_share": min(1.0, (counts["speech"] + counts["topic"]) / size),
+        "speech_share": min(1.0, (counts["speech"] + counts["topic"]) / size) * (counts["speech"] > 0),
         "trait": min(1.0, counts["trait"] / 3),
         "short": max(0.0, 1 - size / 8),
         "long": min(1.0, max(0.0, size - 8) / 8),

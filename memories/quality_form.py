@@ -152,6 +152,14 @@ TAG = regex.compile(r"^\s*\[[^\[\]]{3,200}\]\s*$")
 LONGEST = 400
 
 
+REMARK = regex.compile(
+    r"^\W*(?:note|notes|hint|remark|disclaimer|hinweis|anmerkung|bemerkung|remarque|note de|nota|"
+    r"observaci[oó]n|observação|osservazione|"
+    r"opmerking|uwaga|примечание|примітка|poznámka|not|obs|anm|catatan|注意?|備考|참고)\s*[:：]",
+    regex.IGNORECASE,
+)
+
+
 def is_topic(text: str) -> bool:
     """Whether a line is a topic tag, "[Alice, Bob — what it is about]"."""
     return TAG.match(text) is not None and not MARKUP.search(text)
@@ -167,6 +175,8 @@ def no_memory(text: str) -> float:
     if HEADING.match(stripped) or REFUSAL.search(stripped) or CJK.search(stripped):
         return 1.0
     if EMPTY.search(stripped) and (NEW.search(stripped) or len(stripped.split()) < 8):
+        return 1.0
+    if REMARK.search(stripped):
         return 1.0
     if NOTHING.search(stripped):
         return 0.9

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import regex
+
 from memories.quality_text import UNSPACED, meanings, read
 
 SAME, COMPOUND, MEANING = 1.0, 0.8, 0.75
@@ -16,10 +18,11 @@ MANY = 20
 
 
 def _start(word: str) -> str:
-    return word[:3]
+    return word[:2] if HANGUL.match(word) else word[:3]
 
 
 # Languages that put much behind a stem.
+HANGUL = regex.compile(r"\p{Hangul}")
 LONG_ENDINGS = frozenset({"tr", "ko"})
 
 
@@ -33,6 +36,8 @@ def same_stem(one: str, other: str, language: str = "") -> bool:
         if a != b:
             break
         common += 1
+    if HANGUL.match(one):
+        return common >= 2 or common == shorter
     if shorter <= 3:
         return common == shorter and longer - shorter <= 1 and shorter == 3
     if language in LONG_ENDINGS:

@@ -108,8 +108,9 @@ class Vocabulary:
 class Known:
     """What the sources name and count; build it once for many bullets."""
 
-    def __init__(self, vocabularies: Sequence[Vocabulary]) -> None:
+    def __init__(self, vocabularies: Sequence[Vocabulary], people: Sequence[str] = ()) -> None:
         self._all = vocabularies
+        self._people = {form for person in people for part in fold(person).split() for form in (part, f"{part}s")}
         letters = sum(len(one.text) for one in vocabularies)
         unspaced = sum(len(UNSPACED.findall(one.text[:SAMPLE])) for one in vocabularies)
         self._scripts_without_case = unspaced > 0.3 * min(letters, SAMPLE)
@@ -169,7 +170,8 @@ class Known:
             before = words[place - 1][0] if place else ""
             starts = SENTENCE_START.search(text[max(0, match.start() - LOOK_BACK) : match.start()]) is not None
             after = words[place + 1][0] if place + 1 < len(words) else ""
-            sureness = _sureness(word, before, after, language, starts=starts)
+            owned = language == "de" and fold(before) in self._people
+            sureness = 0.0 if owned else _sureness(word, before, after, language, starts=starts)
             if foreign and sureness < SURE:
                 sureness /= 2
             if sureness:

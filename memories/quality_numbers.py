@@ -15,7 +15,10 @@ DIGITS = regex.compile(r"(?<!\p{N})\p{Nd}{1,3}(?:[.,’'   ]\p{Nd}{3})+(?!\p{Nd}
 # Number words that mean something else as often.
 AMBIGUOUS = frozenset("sei neuf yuz bin on piec alti elli kirk once vent acht second seconds".split())
 SURE = 5  # smaller ones are often counted together by the reader ("both", "three of them")
-HAN = regex.compile(r"[〇零一二三四五六七八九十百千万億亿兩两]+")
+HAN = regex.compile(
+    r"[〇零一二三四五六七八九十百千万億亿兩两]+|[일이삼사오육칠팔구]?[십백천만억][일이삼사오육칠팔구십백천만억]*"
+)
+HANGUL = str.maketrans("일이삼사오육칠팔구십백천만억", "一二三四五六七八九十百千万億")
 HAN_DIGITS = {**{letter: place for place, letter in enumerate("〇一二三四五六七八九")}, "零": 0, "兩": 2, "两": 2}
 HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 HAN_GROUPS = {"万": 10_000, "億": 10**8, "亿": 10**8}
@@ -262,7 +265,7 @@ def in_han(text: str) -> list[int]:
     found = []
     for match in HAN.finditer(text):
         total = part = digit = 0
-        for letter in match[0]:
+        for letter in match[0].translate(HANGUL):
             if letter in HAN_DIGITS:
                 digit = digit * 10 + HAN_DIGITS[letter]
             elif letter in HAN_UNITS:
@@ -297,5 +300,5 @@ def of_bullet(text: str, language: str) -> list[int]:
     words = set(SPLIT.findall(plain(text)))
     unsure = {WORDS[language][word] for word in words & AMBIGUOUS if word in WORDS.get(language, ())}
     said = [number for number in in_words(text, language) if number >= SURE and number not in unsure]
-    han = [number for number in in_han(text) if number >= SURE] if language in ("ja", "zh") else []
+    han = [number for number in in_han(text) if number >= SURE] if language in ("ja", "zh", "ko") else []
     return list(dict.fromkeys([*(number for number in in_digits(text) if number > 1), *said, *han]))

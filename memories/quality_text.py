@@ -235,7 +235,10 @@ def found_cues(text: str, kind: str, language: str) -> tuple[str, ...]:
     if language in ("ja", "zh", "ko", "th"):
         return tuple(part for part in by_language["cjk"].parts if part in text)
     known = by_language.get(language, by_language[""])
-    words = WORD.findall(fold(text))
+    raw = WORD.findall(text)
+    # A capital within a sentence marks a name, except in German.
+    is_named = [place > 0 and word[:1].isupper() and language != "de" for place, word in enumerate(raw)]
+    words = [fold(word) for word, named in zip(raw, is_named, strict=True) if not named]
     whole = f" {' '.join(words)} "
     key = language if language in by_language else ""
     single = [word for word in words if _is_cue(word, kind, key)]
