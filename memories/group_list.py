@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Count, Max, Q
 
 from accounts.models import User
-from memories.group_page import worst_of
+from memories.group_table import worst_of
 from memories.members import Member, Roster, rosters
 from memories.models import MemoryBlock, MemoryFile
 from memories.page_queries import Word, health_word

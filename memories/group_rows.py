@@ -1,19 +1,27 @@
-"""Rows of the tabs Chats and Health of a group."""
+"""Rows of the tabs Memories, Chats and Health of a group."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
-from memories.group_page import GroupFrame, Row
+from accounts.models import User
+from memories.group_page import GroupFrame
+from memories.group_table import Row
 from memories.health import Step, steps_of
-from memories.models import MemoryFile
+from memories.memory_filters import Filters
+from memories.memory_list import Card, cards
+from memories.models import MemoryBlock, MemoryFile
 from memories.page_queries import Word
 from memories.unread import unread_among
-from sync.models import Character, FileConflict
+from sync.models import Character, FileConflict, Group
+
+CARDS_EACH = 3
 
 
 @dataclass(frozen=True)
@@ -61,3 +69,30 @@ def health_rows(frame: GroupFrame) -> list[Reaching]:
         steps = steps_of(row.character.tavern, file, conflict)
         found.append(Reaching(row, [step for step in steps if not step.ok]))
     return found
+
+
+@dataclass
+class Section:
+    """One member's newest cards from this group's chats."""
+
+    row: Row
+    cards: list[Card]
+
+
+def sections(frame: GroupFrame) -> list[Section]:
+    """One for each member, in three queries."""
+    rows = MemoryBlock.objects.for_user(frame.user).filter(file__character__in=frame.roster.characters)
+    newest = rows.filter(chat__group=frame.group).order_by("-order", "-created_at", "-pk")
+    by_member: dict[UUID, list[Any]] = defaultdict(list)
+    for pk, character in newest.values_list("pk", "file__character"):
+        if len(by_member[character]) < CARDS_EACH:
+            by_member[character].append(pk)
+    shown = cards(frame.user, [pk for found in by_member.values() for pk in found], Filters())
+    by_block = {card.block.pk: card for card in shown}
+    return [Section(row, [by_block[pk] for pk in by_member[row.character.pk] if pk in by_block]) for row in frame.rows]
+
+
+def memories_by_chat(user: User, group: Group) -> dict[UUID, int]:
+    """Memories of all members by the chat they came from."""
+    rows = MemoryBlock.objects.for_user(user).filter(chat__group=group).order_by().values_list("chat")
+    return dict(rows.annotate(n=Count("memories", filter=Q(memories__is_topic=False))))

@@ -14,9 +14,9 @@ from accounts.access import PersonRequest, owned
 from memories.chat_page import tree
 from memories.group_list import group_tiles
 from memories.group_members import set_asking
-from memories.group_page import GroupFrame, memories_by_chat, sections
+from memories.group_page import GroupFrame
 from memories.group_reading import read_group
-from memories.group_rows import behind, health_rows
+from memories.group_rows import behind, health_rows, memories_by_chat, sections
 from memories.memory_filters import is_uuid
 from memories.page_queries import total_unread
 from memories.queries import extraction_settings

@@ -20,7 +20,8 @@ from memories.automatic_state import AutoState
 from memories.chosen import choices_for, own_values
 from memories.group_list import group_tiles
 from memories.group_members import set_member
-from memories.group_page import GroupFrame, presence
+from memories.group_page import GroupFrame
+from memories.group_table import presence
 from memories.members import roster
 from memories.models import MemberChoice, Memory, MemoryBlock, TrashItem
 from memories.unread import unread_by_member
