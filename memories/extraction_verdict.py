@@ -18,7 +18,7 @@ from memories.choices import ACCEPT, FLAG, QUEUE, REPAIR, USUAL, Choices
 from memories.evidence import Evidence
 from memories.file_editor import NewMemory
 from memories.grounding import numbers
-from memories.names import candidates
+from memories.names import SourceWords, candidates
 from memories.quality import Doubt, Gate, Scene
 from memories.similarity import Match, find_duplicate_normalised, normalise
 from memories.transcript import Chunk
@@ -130,6 +130,9 @@ class Bench:
         messages = [(line.entry.name, line.text) for line in chunk.lines]
         texts = tuple(text for _id, text in known)
         others = (*people, *candidates(character.first_message))
+        said = (f"{entry.name}: {entry.text}" for entry in chunk.entries)
+        card = (character.name, _card(character), character.first_message)
+        self._words = SourceWords([*card, *people, *texts, *injected, *said])
         self._gate = Gate(Scene(character.name, _card(character), texts, tuple(injected), messages, others))
 
     def hear(self, answer: Answer) -> list[Verdict]:
@@ -197,14 +200,19 @@ class Bench:
         )
 
     def _doubts(self, bullet: str, match: Match | None) -> list[Doubt]:
-        """Those of the gate, strongest first, and nearly the same words as a known or an earlier bullet; no name or
-        number that the dates of the messages bear out."""
+        """Those of the gate, strongest first, without names and numbers that the dates of the messages bear out; names
+        that open a sentence, about which the gate is careful; nearly the same words as a known or an earlier bullet."""
         found = [self._without_dates(one) for one in self._gate.check(bullet)]
         found = [one for one in found if one.check != INVENTED or one.detail]
+        if names := self._unknown(bullet, found):
+            found.insert(0, Doubt(INVENTED, 1.0, ", ".join(names)))
         if match is not None and REPEATED not in {one.check for one in found}:
             at = match.position if match.position < len(self.known) else None
             found.append(Doubt(REPEATED, match.score / 100, "" if at is None else self.known[at][1], at))
         return found
+
+    def _unknown(self, bullet: str, found: Sequence[Doubt]) -> list[str]:
+        return [] if any(one.check == INVENTED for one in found) else self._words.unknown(bullet)
 
     def _without_dates(self, doubt: Doubt) -> Doubt:
         if doubt.check != INVENTED:

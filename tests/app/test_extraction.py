@@ -176,7 +176,7 @@ def test_facts_that_no_message_says_are_unverified(flux: Character, fake: FakeMo
         "Flux was adopted in Harrow in 1874.": ["1874"],
     }
     page = words(soup(alice_client.get(f"/characters/{flux.pk}/review/unverified/")))
-    assert "nothing in the chat says anything like it" in page and "not in the chat: 1874" in page
+    assert "not in the messages: " in page and "not in the chat: 1874" in page
 
 
 def test_an_answer_in_another_language_is_not_doubted_for_its_words(flux: Character, fake: FakeModel) -> None:
