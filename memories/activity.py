@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, OperationalError
 
 from accounts.models import User
-from jobs.run import JobFailed, JobPaused, JobRun, LeaseLost, Outcome, Stopped
+from jobs.run import JobFailed, JobRun, LeaseLost, Outcome, Stopped
 from memories import activity_texts, activity_words
 from memories.activity_texts import Full
 from memories.extraction_verdict import Findings
@@ -151,7 +151,7 @@ def telling(work: Callable[[JobRun], Outcome]) -> Callable[[JobRun], Outcome]:
 def _keep_quietly(run: JobRun, news: Exception | None = None) -> None:
     """The log never changes how work ends."""
     lines = trace(run)
-    if isinstance(news, JobFailed | JobPaused) or (news is not None and not isinstance(news, Stopped)):
+    if news is not None and not isinstance(news, Stopped | OperationalError):  # a busy database is tried again
         lines.ended(news)
     if isinstance(news, JobFailed) and news.error_type == "gone":
         lines.forget_whom()
