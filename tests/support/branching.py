@@ -61,7 +61,7 @@ def remember(file: MemoryFile, chat: Chat | None, text: str, at: int | None = No
     values = {"first_index": at, "last_index": at, "date": "2026-03-01 18:00", **fields}
     with change(file, reason=f"Kept: {text}") as editor:
         topic = "[Seraphine, Wren — The well]"
-        new = [topic, NewMemory(text, evidence=evidence)]
+        new = [NewMemory(topic), NewMemory(text, evidence=evidence)]
         editor.add_block("The well", new, origin=MemoryBlock.Origin.EXTRACTED, chat=chat, **values)
 
 
