@@ -107,8 +107,8 @@ def roles(text: str, people: Sequence[str]) -> Roles:
 
 def _side_by_side(text: str, one: str, other: str) -> bool:
     """Whether two people do something together, "Alice and Bob"."""
-    first, last = (regex.escape(fold(one).split()[at]) for at in (0, -1))
-    together = rf"(?:{first}|{last})\w{{0,3}}(?:{JOINT})\s*{regex.escape(fold(other).split()[0])}"
+    first, second = ("|".join(map(regex.escape, fold(person).split())) for person in (one, other))
+    together = rf"(?:{first})\w{{0,3}}(?:{JOINT})\s*(?:{second})"
     return regex.search(together, fold(text)) is not None
 
 
