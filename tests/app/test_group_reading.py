@@ -13,7 +13,7 @@ from jobs.models import Job
 from memories import memory_file, unread, watermark
 from memories.extraction_group import start_group
 from memories.memory_file import file_for
-from memories.models import ExtractedChunk, ExtractionSettings
+from memories.models import ExtractionSettings
 from providers.models import Call
 from sync.models import Character, Group
 from tests.support.builders import make_connection
@@ -91,26 +91,28 @@ def test_each_member_is_asked_once_and_remembers_for_itself(alice: User, group: 
     }
 
 
-def test_a_failed_member_stops_nobody_and_goes_on_alone(alice: User, group: Group, fake: FakeModel) -> None:
-    make_chat(group, TALK)
-    pim = members(group)[1]
-    job = start_group(alice, group)
-    Job.objects.for_user(alice).filter(parent=job).exclude(label__startswith="Pim").update(not_before=None)
-    fake.answers("NO_NEW_MEMORIES", "What a lovely story.", "What a lovely story.", "NO_NEW_MEMORIES")
-    run_until_idle(alice)
-    job.refresh_from_db()
-    assert job.state == Job.State.FAILED
+def test_a_member_that_fails_twice_stops_nobody_and_goes_on_alone(alice: User, group: Group, fake: FakeModel) -> None:
+    names = ("Una", "Vera", "Wim", "Xenia", "Ylva")
+    group = make_group(alice, *names, tavern=group.tavern, name="The five")
+    make_chat(group, [f"{name}: The lamp is out." for name in names], name="long evening")
+    ExtractionSettings.objects.filter(user=alice).update(messages_per_call=10)
+    fake.answers("NO_NEW_MEMORIES", "NO_NEW_MEMORIES", *["What a lovely story."] * 2, *["NO_NEW_MEMORIES"] * 2)
+    job = read(group)
+    assert (job.state, job.error) == (Job.State.FAILED, "1 of 5 parts failed. The other parts are kept.")
     failed = job.children.get(state=Job.State.FAILED)
     whose = failed.label.split()[0]
-    assert {one.state for one in job.children.exclude(pk=failed.pk)} == {Job.State.DONE}
-    assert len(about(fake, whose)) == 2
-    before = len(fake.chats)
+    fake.answers(*["What a lovely story."] * 2)
     assert retry(failed)
+    run_until_idle(alice)
+    failed.refresh_from_db()
+    assert (failed.state, failed.error_type) == (Job.State.FAILED, "answer_unreadable")
+    assert retry(job)  # of the whole group: only what failed is tried again
     run_until_idle(alice)
     job.refresh_from_db()
     assert job.state == Job.State.DONE
-    assert len(fake.chats) == before + 1 and len(about(fake, whose)) == 3
-    assert ExtractedChunk.objects.for_user(alice).count() == 3 and pim.extracted_chunks.count() == 1
+    asked = {one.name: len(about(fake, one.name)) for one in members(group)}
+    assert asked == {one.name: 5 if one.name == whose else 1 for one in members(group)}
+    assert {one.extracted_chunks.count() for one in members(group)} == {1}
 
 
 def test_an_absent_members_prompt_lacks_the_stretch(alice: User, group: Group, fake: FakeModel) -> None:
