@@ -23,7 +23,8 @@ All modules stand in one folder, so that each is found under its own name. `name
 * taken along: `export*` `importing_export*` · `migration*` `charmemory_state` from the CharMemory extension
 * prompts of one's own: `own_prompts` `prompt_*` · `try_*`
 * shown: `queries` `page_queries` · `dashboard` `first_day` `first_steps` `wizard` `last_backup` `prompts_seen` home
-  · `character_*` `chat_*` `find_mark` the reader · `memory_list` `memory_filters` `evidence_page` `history_page` `timeline*` `search_*`
+  · `character_*` `chat_*` `find_mark` the reader
+  · `memory_list` `memory_filters` `evidence_page` `history_page` `timeline*` `search_*`
   · `health` · `spending_subjects` · `forms` `extraction_forms` `local_time`
 * wired: `apps` `urls` `routes/` `views/` `models/` `management/` `templatetags/`
 """
