@@ -8,7 +8,7 @@ All modules stand in one folder, so that each is found under its own name. `name
   · `grouping` `conservation` what became of which
   · `merge` `outside_merge` `orders` `word_diff` `two_texts` two sides of a text · `reading` `lineage` what was read
   · `quote_*` quotes in messages · `date_span` `story_dates` days · `file_names` `price`
-* reading chats: `extraction*` `extract_choice` · `known_choice` `injected` what a prompt holds
+* reading chats: `extraction*` `extract_choice` `batch_*` · `known_choice` `injected` what a prompt holds
   · `held*` `doubts` `gate_counts` what is doubted
   · `group_*` `presence` `member*` who is there · `together*` one call for all · `wanted` `reading_limits` which part
   · `reading_start` · `watermark` how far · `unread` how much is left · `reset_cost` what it will cost
