@@ -48,6 +48,14 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "unsupported": ("+own_unreal", "+frame_unreal", "+missing", "+core_missing", "+reversed", "-long", "-frame"),
     "reversed_actor": ("+reversed", "+lead"),
 }
+# Features from word lists, which never know all words: each example is learned a second time without them, so that the
+# build of a sentence counts where its words are strange.
+LISTED = {
+    "play_by_play": ("steps", "many_steps", "body", "steps_no_outcome"),
+    "card_leak": ("trait",),
+    "meta_narration": ("mere_speech",),
+}
+AGAIN = 0.7  # what an example weighs the second time
 Row = tuple[Mapping[str, float], float, bool]  # features, weight of the example, whether the doubt is right
 
 
@@ -94,11 +102,14 @@ def _rows(known: Sequence[Example], check: str) -> list[Row]:
     # Repetitions, leaks and inventions are unsupported too, only named otherwise.
     other = 0.0 if check == "unsupported" else OTHERS
     weights = {check: POSITIVE[check] * good / right, "good": 1.0}
-    return [
+    rows = [
         (one.values, weights.get(one.label, other) * SIZE / good, one.label == check)
         for one in known
         if one.label != "non_memory"
     ]
+    without = dict.fromkeys(LISTED.get(check, ()), 0.0)
+    again = [({**values, **without}, AGAIN * weight, right) for values, weight, right in rows] if without else []
+    return [*rows, *again]
 
 
 def _fit(rows: Sequence[Row], features: Sequence[str]) -> dict[str, float]:

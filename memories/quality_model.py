@@ -15,7 +15,7 @@ Weights = Mapping[str, float]  # by feature; "" is the constant
 RULES = {"non_memory": "no_memory", "invented_name": "strange"}  # a check whose sureness is a feature itself
 # How sure a check must be before it is told, so that good bullets are mostly left alone.
 USUAL = 0.5
-THRESHOLDS = {"unsupported": 0.54, "card_leak": 0.53, "meta_narration": 0.58, "reversed_actor": 0.42}
+THRESHOLDS = {"unsupported": 0.5, "card_leak": 0.62, "meta_narration": 0.58, "reversed_actor": 0.42}
 
 
 def sureness(features: Mapping[str, float], weights: Weights) -> float:
