@@ -14,6 +14,15 @@ class Slots:
         self._came_in_vain = False
         self._lock = threading.Lock()
 
+    @property
+    def taken(self) -> int:
+        return self._busy
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every slot is taken at this moment."""
+        return self._busy >= self._size
+
     def enter(self) -> bool:
         """Take a slot; False when all are taken."""
         with self._lock:

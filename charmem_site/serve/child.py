@@ -26,12 +26,14 @@ CALM_SECONDS = 60.0  # a part that ran this long starts over with the shortest p
 
 @dataclass
 class Child:
-    """`name` is the management command; `on_word` hears its marked lines (messages.py)."""
+    """`command` is the management command, `name` what it is called here; `on_word` hears its marked lines
+    (messages.py)."""
 
     name: str
     environment: dict[str, str]
     log_dir: Path
     on_word: Callable[[str, str], None]
+    command: tuple[str, ...] = ()  # with its arguments; empty: as `name`
     process: subprocess.Popen[bytes] | None = None
     pause: float = FIRST_PAUSE
     started: float = 0.0
@@ -43,7 +45,7 @@ class Child:
         self.started = time.monotonic()
         self.due = 0.0
         self.process = subprocess.Popen(
-            [sys.executable, str(BASE_DIR / "manage.py"), self.name, *arguments],
+            [sys.executable, str(BASE_DIR / "manage.py"), *(self.command or (self.name,)), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -9,6 +9,7 @@ MARK = "\x1e"
 PREPARED = "prepared"
 READY = "ready"
 SETUP = "setup"
+BUSY = "busy"
 
 
 def tell(word: str, value: str = "") -> None:

@@ -2,7 +2,8 @@
 
 start: web prepares (migrate, static files) ──prepared, ready──▶ worker starts ──▶ watch
 watch: a part that ends is started again after 0.5 s, doubling to 30 s
-stop:  web first, then the worker, 10 s each, then the hard way; a second Ctrl-C goes straight to the hard way
+busy:  worker says that it is too much ──▶ helper starts, a second worker that ends by itself when there is no work
+stop:  web first, then the workers, 10 s each, then the hard way; a second Ctrl-C goes straight to the hard way
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from types import FrameType
 from typing import TextIO
 
 from charmem_site.serve.child import Child
-from charmem_site.serve.messages import PREPARED, READY, SETUP
+from charmem_site.serve.messages import BUSY, PREPARED, READY, SETUP
 from charmem_site.serve.options import Options
 
 GRACE_SECONDS = 10.0
@@ -38,6 +39,8 @@ class Supervisor:
         environment, logs = options.child_environment(), options.data_dir / "logs"
         self.web = Child("web", environment, logs, self._hear)
         self.worker = Child("worker", environment, logs, self._hear)
+        helper = ("worker", "--until-idle")
+        self.helper = Child("worker-2", options.helper_environment(), logs, self._hear, helper)
         self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._prepared = self._announced = False
         self._setup_link = ""
@@ -53,12 +56,16 @@ class Supervisor:
         finally:
             self._stop()
 
+    @property
+    def _children(self) -> tuple[Child, ...]:
+        return self.web, self.worker, self.helper
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._stops += 1
         self._news.put("stop")
         if self._stops > 1:
-            self.web.kill()
-            self.worker.kill()
+            for child in self._children:
+                child.kill()
 
     def _hear(self, word: str, value: str) -> None:
         """Called in a listening thread: note it and wake the watcher."""
@@ -73,7 +80,7 @@ class Supervisor:
                 self.web.finish()
                 say("CharMem could not start; the lines above say why.")
                 return 1
-            for child in (self.web, self.worker):
+            for child in self._children:
                 self._look_after(child)
         return 0
 
@@ -87,9 +94,11 @@ class Supervisor:
             self._prepared = True
         if word == READY:
             self._on_ready()
+        if word == BUSY and self.helper.process is None and self.options.workers > 1 and not self._stops:
+            self.helper.start()
 
     def _wait_seconds(self) -> float:
-        dues = [child.due for child in (self.web, self.worker) if child.due]
+        dues = [child.due for child in self._children if child.due]
         return min([TICK_SECONDS, *(max(due - time.monotonic(), 0.01) for due in dues)])
 
     def _on_ready(self) -> None:
@@ -114,7 +123,10 @@ class Supervisor:
         """Start a part that has ended again, when its pause is over."""
         if child.process is None or child.is_alive():
             return
-        if not child.due:
+        if child is self.helper and child.code() == 0:  # nothing was left to do
+            child.finish()
+            child.process = None
+        elif not child.due:
             code, pause = child.code(), child.plan_restart()
             child.finish()
             say(f"{child.name} ended unexpectedly (code {code}); starting it again in {pause:g} s.")
@@ -122,13 +134,18 @@ class Supervisor:
             child.start()
 
     def _stop(self) -> None:
-        """Web first, so that nobody asks for new work, then the worker, which gives its jobs back."""
-        for child in (self.web, self.worker):
-            child.ask_to_stop()
-            if not child.wait(GRACE_SECONDS):
-                say(f"{child.name} did not stop in {GRACE_SECONDS:g} s; ending it.")
-                child.kill()
-                child.wait(GRACE_SECONDS)
-            child.finish()
+        """Web first, so that nobody asks for new work, then the workers, which give their jobs back."""
+        for together in ((self.web,), (self.worker, self.helper)):
+            for child in together:
+                child.ask_to_stop()
+            for child in together:
+                self._see_off(child)
         if self._announced:
             say("CharMem has stopped.")
+
+    def _see_off(self, child: Child) -> None:
+        if not child.wait(GRACE_SECONDS):
+            say(f"{child.name} did not stop in {GRACE_SECONDS:g} s; ending it.")
+            child.kill()
+            child.wait(GRACE_SECONDS)
+        child.finish()

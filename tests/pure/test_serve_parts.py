@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from charmem_site.env import EnvError
 from charmem_site.serve import lifeline, messages, options
 from charmem_site.serve.child import CALM_SECONDS, FIRST_PAUSE, LONGEST_PAUSE, Child
+from charmem_site.serve.load import Look, is_too_much
 from charmem_site.serve.lock import AlreadyRunning, DataFolderLock, holder
 from charmem_site.serve.logfile import LogFile
 from tests.support.waiting import wait_until
@@ -109,3 +111,42 @@ def test_the_supervisor_holds_no_django() -> None:
     code = "import sys, charmem_site.serve.__main__; print({'django', 'celery', 'httpx'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(("cores", "text", "most"), [(8, "", 2), (8, "1", 1), (8, "2", 2), (1, "", 1), (1, "2", 1)])
+def test_a_second_worker_needs_a_second_core_and_may_be_switched_off(
+    monkeypatch: pytest.MonkeyPatch, cores: int, text: str, most: int
+) -> None:
+    monkeypatch.setattr(options, "_cores", lambda: cores)
+    monkeypatch.setenv("CHARMEM_WORKERS", text)
+    assert options.read([]).workers == most
+
+
+def test_another_number_of_workers_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHARMEM_WORKERS", "many")
+    with pytest.raises(EnvError, match="CHARMEM_WORKERS=many"):
+        options.read([])
+
+
+@pytest.mark.parametrize(
+    ("used", "taken", "is_full", "is_much"),
+    [
+        (0.95, 14, True, True),
+        (0.2, 14, True, True),  # others use the computer too
+        (0.03, 14, True, False),  # all wait for one slow model
+        (0.9, 8, False, True),
+        (0.5, 8, False, False),
+        (0.95, 1, False, False),  # one job cannot be shared
+    ],
+)
+def test_more_than_one_process_can_do_is_told_from_waiting(
+    used: float, taken: int, is_full: bool, is_much: bool
+) -> None:
+    assert is_too_much(Look(10, 5, taken, is_full), Look(11, 5 + used, taken, is_full)) is is_much
+
+
+def test_a_second_worker_holds_its_jobs_under_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHARMEM_WORKER_NAME", "box")
+    asked = options.read([])
+    assert asked.child_environment()["CHARMEM_WORKER_NAME"] == "box"
+    assert asked.helper_environment()["CHARMEM_WORKER_NAME"] == "box (2)"

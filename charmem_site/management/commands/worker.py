@@ -1,9 +1,10 @@
-"""`manage.py worker [--no-beat | --beat-only]`: background work, as `serve` and the containers start it."""
+"""`manage.py worker`: background work, as `serve` and the containers start it."""
 
 from __future__ import annotations
 
 import gc
 import os
+import signal
 import socket
 import warnings
 from typing import Any
@@ -13,6 +14,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from charmem_site.serve import lifeline
 
 THREADS = 16
+HELPER_THREADS = 6  # fewer, so that with few jobs the first worker keeps some of them
+IDLE_SECONDS = 30.0
 SCHEDULER = "celery.beat:Scheduler"  # keeps nothing on disk: the rows know what was done
 
 
@@ -31,12 +34,22 @@ class Command(BaseCommand):
         clock = parser.add_mutually_exclusive_group()
         clock.add_argument("--no-beat", action="store_true", help="jobs only; another process keeps the clock")
         clock.add_argument("--beat-only", action="store_true", help="the clock only; exactly one process may keep it")
+        clock.add_argument(
+            "--until-idle",
+            nargs="?",
+            type=float,
+            const=IDLE_SECONDS,
+            metavar="SECONDS",
+            help=f"jobs only, beside another worker, until none was due for so long ({IDLE_SECONDS:g})",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         warnings.filterwarnings("ignore", message=".*superuser privileges.*")
         lifeline.hold()
         if options["beat_only"]:
             keep_the_clock()
+        elif options["until_idle"] is not None:
+            help_out(options["until_idle"])
         else:
             run_jobs(beat=not options["no_beat"])
 
@@ -47,7 +60,10 @@ def run_jobs(*, beat: bool) -> None:
     from celery.signals import worker_ready
 
     from charmem_site.celery import app
+    from charmem_site.serve import load
+    from charmem_site.serve.messages import BUSY, tell
     from jobs.lease import release_worker
+    from jobs.tasks import slots
 
     name = worker_name()
     release_worker(name)
@@ -66,14 +82,30 @@ def run_jobs(*, beat: bool) -> None:
         clock.start()
     gc.collect()
     gc.freeze()  # what was imported stays; looking at it again and again cost a tenth of a chunk's processor time
+    load.watch(lambda: (slots.taken, slots.is_full), lambda: tell(BUSY))
     worker_ready.connect(lambda **details: print(f"{name} takes jobs.", flush=True), weak=False)
     worker.start()
 
 
+def help_out(idle: float) -> None:
+    """Take part in the work until SIGTERM, or until there was none for `idle` seconds. Leases that a dead helper of the
+    same name left behind are given back first."""
+    from jobs.helping import Helper
+    from jobs.lease import release_worker
+    from jobs.stopping import request_stop
+
+    name = worker_name()
+    release_worker(name)
+    for number in (signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGBREAK", signal.SIGTERM)):
+        signal.signal(number, lambda number, frame: request_stop())
+    gc.collect()
+    gc.freeze()
+    print(f"{name} helps.", flush=True)
+    Helper(HELPER_THREADS, idle).run()
+
+
 def keep_the_clock() -> None:
     """Send the ticks of periodic work until SIGTERM."""
-    import signal
-
     from celery.beat import Service
 
     from charmem_site.celery import app
