@@ -21,7 +21,7 @@ from memories.models import ExtractionSettings, Memory, MemoryFile, Watermark
 from memories.own_prompts import default_of
 from sync.charmemory_reading import Found, read_extension
 from sync.models import Attachment, Character, Chat, Message, Tavern
-from sync.tavern.charmemory import ChatState, ProviderChoice, batch_index
+from sync.tavern.charmemory import CardChats, ChatState, ProviderChoice, batch_points
 
 # Its names of choices, and ours.
 SETTINGS = {
@@ -170,7 +170,7 @@ def own_prompts(texts: Mapping[str, str]) -> list[OwnPrompt]:
 
 
 def _points(user: User, chats: list[Chat], found: Found) -> list[Point]:
-    batch = found.state.batch if found.state else {}
+    batch = batch_points(found.state.batch, _cards(chats)) if found.state else {}
     marks: dict[Any, dict[Any, int]] = {}
     for chat_id, character_id, index in Watermark.objects.for_user(user).values_list("chat", "character", "index"):
         marks.setdefault(chat_id, {})[character_id] = index
@@ -183,7 +183,7 @@ def _points(user: User, chats: list[Chat], found: Found) -> list[Point]:
         state = found.chats.get(chat)
         pointer = state.pointer if state else -1
         if chat.character is not None:
-            pointer = max(pointer, batch_index(batch, chat.character.avatar, chat.name))
+            pointer = max(pointer, batch.get((chat.character.avatar, chat.name), -1))
         index = min(pointer, chat.message_count - 1)  # it clamps a pointer behind the end as well (§2.5)
         if index < 0:
             continue
@@ -193,6 +193,14 @@ def _points(user: User, chats: list[Chat], found: Found) -> list[Point]:
         is_silent = not any(one.pk in remembering for one in who)
         points.append(Point(chat, who, index, own, is_silent and not _may_be_silent(chat, who, found)))
     return [one for one in points if one.readers]
+
+
+def _cards(chats: list[Chat]) -> list[CardChats]:
+    names: dict[Character, set[str]] = {}
+    for chat in chats:
+        if chat.character is not None:
+            names.setdefault(chat.character, set()).add(chat.name)
+    return [CardChats(one.avatar, one.name, frozenset(chats_of)) for one, chats_of in names.items()]
 
 
 def _may_be_silent(chat: Chat, who: list[Character], found: Found) -> bool:

@@ -6,7 +6,7 @@ Read only when a person takes it over, never by a pass; keys only when they ask 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,7 @@ class ExtensionState:
     prompts: Mapping[str, str] = field(default_factory=dict)  # extraction, groupExtraction, conversion, consolidation:…
     providers: tuple[ProviderChoice, ...] = ()
     file_names: Mapping[str, str] = field(default_factory=dict)  # by avatar
-    batch: Mapping[str, int] = field(default_factory=dict)  # "avatar:chat" → last index
+    batch: Mapping[str, int] = field(default_factory=dict)  # "avatar:chat", once "name:chat" → last index
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,41 @@ def _batch(own: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def batch_index(batch: Mapping[str, int], avatar: str, chat: str) -> int:
-    """How far its batch had read a chat; -1 = not. Keys are "avatar:chat" and both may hold colons (§2.4)."""
-    return batch.get(f"{avatar}:{chat}", -1)
+@dataclass(frozen=True)
+class CardChats:
+    """One card: its file, its name, and the names of its chats without .jsonl."""
+
+    avatar: str
+    name: str
+    chats: frozenset[str] = frozenset()
+
+
+def batch_points(batch: Mapping[str, int], cards: Collection[CardChats]) -> dict[tuple[str, str], int]:
+    """How far its batch had read each chat, by (avatar, chat).
+
+    Keys are "avatar:chat", of older versions "name:chat", and both may hold colons: the longest match wins. A name
+    that several cards bear counts for the one card that has such a chat; what stays unclear is left out (§2.4).
+    """
+    found, older = {}, {}
+    for key, index in batch.items():
+        owner = _longest(key, {card.avatar for card in cards})
+        if owner:
+            found[owner, key.removeprefix(f"{owner}:")] = index
+        else:
+            older |= _by_name(key, index, cards)
+    return older | found
+
+
+def _by_name(key: str, index: int, cards: Collection[CardChats]) -> dict[tuple[str, str], int]:
+    name = _longest(key, {card.name for card in cards})
+    chat = key.removeprefix(f"{name}:")
+    bearers = [card for card in cards if name and card.name == name]
+    claimants = bearers if len(bearers) == 1 else [card for card in bearers if chat in card.chats]
+    return {(claimants[0].avatar, chat): index} if len(claimants) == 1 else {}
+
+
+def _longest(key: str, owners: Collection[str]) -> str:
+    return max((one for one in owners if one and key.startswith(f"{one}:")), key=len, default="")
 
 
 def _index(value: Any) -> int:

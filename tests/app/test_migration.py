@@ -137,6 +137,18 @@ def test_the_batch_counts_where_the_chat_says_less(alice: User, folder: StFolder
     assert point.index == 2
 
 
+def test_a_batch_of_an_older_version_is_known_by_the_characters_name(alice: User, folder: StFolder) -> None:
+    def put(value: dict[str, Any]) -> None:
+        key = "Mara Veldt:Mara Veldt - 2025-06-15@15h06m40s000ms"
+        value["extension_settings"]["charMemory"]["batchState"] = {key: {"lastExtractedIndex": 3}}
+
+    folder.settings(put)
+    folder.change(with_pointer(-1))
+    folder.look()
+    point = next(one for one in offered(alice, folder).points if one.chat.path == MARA)
+    assert point.index == 3
+
+
 def test_settings_prompts_and_scope(alice: User, folder: StFolder) -> None:
     folder.settings(lambda value: value["extension_settings"]["charMemory"].update(perChat=True))
     folder.look()

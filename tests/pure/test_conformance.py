@@ -30,7 +30,7 @@ from memories.blocks import Block, Format
 from memories.choices import CHECKS, Choices
 from memories.quality import Gate, Scene
 from memories.transcript import Entry
-from sync.tavern import chunks
+from sync.tavern import charmemory, chunks
 from tests.support import conformance as support
 from tests.support.members import resolve_members
 
@@ -169,6 +169,14 @@ def skip_stale_reset(case: dict[str, Any]) -> bool:
     )
 
 
+def batch_state(case: dict[str, Any]) -> dict[str, dict[str, int]]:
+    cards = [charmemory.CardChats(one["avatar"], one["name"], frozenset(one["chats"])) for one in case["cards"]]
+    found: dict[str, dict[str, int]] = {}
+    for (avatar, chat), index in charmemory.batch_points(case["batch"], cards).items():
+        found.setdefault(avatar, {})[chat] = index
+    return found
+
+
 def quality_gate(scene: dict[str, Any]) -> list[str]:
     """The check that doubts each candidate of a scene most, "" where none does; hints about the form are none."""
     messages = [(one["name"], one["text"]) for one in scene["messages"]]
@@ -179,6 +187,7 @@ def quality_gate(scene: dict[str, Any]) -> list[str]:
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "append_unique": append_unique,
+    "batch_state": batch_state,
     "auto_file_name": lambda c: file_names.auto_file_name(c["name"], per_chat=c["perChat"], chat=c["chatId"]),
     "count_matches": lambda c: support.count_matches(to_blocks(c["blocks"]) or [], to_search(c)),
     "convert_heuristic": convert_heuristic,
@@ -229,6 +238,7 @@ def _extra() -> list[Path]:
 
 def all_cases() -> list[dict[str, Any]]:
     own = [DATA / "memory_file.json", DATA / "vector_storage_chunks.json"]
+    own += [DATA.parent / "members.json", DATA.parent / "batch_state.json"]
     return [case for path in (*own, *_extra()) for case in load(path)]
 
 
@@ -272,6 +282,14 @@ def test_chats_under_sillytaverns_own_names_are_fresh() -> None:
     assert consolidation_plan.is_fresh("extracted", is_locked=False), "what is fresh is said by the origin"
     assert not consolidation_plan.is_fresh("extracted", is_locked=True)
     assert not consolidation_plan.is_fresh("consolidated", is_locked=False)
+
+
+@pytest.mark.parametrize(
+    "name", ["quality_gate", "resolve_members", "should_extract", "skip_stale_reset", "batch_state"]
+)
+def test_what_extraction_needs_has_cases(name: str) -> None:
+    count = sum(case["fn"] == name for case in CASES) if name != "quality_gate" else len(all_scenes())
+    assert name in FUNCTIONS and count >= 5
 
 
 def test_every_function_is_built_or_listed() -> None:

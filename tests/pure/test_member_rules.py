@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.member_rules import CARD, Card, Choice, Seat, Speaker, resolve
-from tests.support.members import resolve_members, resolved
+from tests.support.members import resolved
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "members.json").read_text("utf-8"))["cases"]
 NAMES = st.sampled_from(["Lilith", "lilith ", "Flux", "白川ゆき", ""])
 AVATARS = st.sampled_from(["a.png", "b.png", "c.png", "d.png"])
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
-def test_case(case: dict[str, Any]) -> None:
-    assert resolve_members(case["input"]) == case["expect"]
 
 
 def test_the_keys_and_messages_of_a_renamed_card_come_together() -> None:
