@@ -34,17 +34,19 @@ def enqueue_batch(
     subject: str = "",
     label: str = "",
     params: dict[str, Any] | None = None,
+    lets_go: bool = True,
 ) -> tuple[Job, bool]:
     """A parent row and one child job of `kind` for each of `parts` (fields of Job: key, subject, label, params, total,
     and kind where a part is another one).
 
     A part whose key is already active for this person is left out, because it runs anyway. Returns the parent and
-    whether it is new; the already active batch of that key comes back untouched.
+    whether it is new; the already active batch of that key comes back, and with `lets_go` it is not paused any more.
     """
     from jobs.enqueue import enqueue
 
     with transaction.atomic(), unscoped("a batch is put in the queue"):
-        parent, is_new = enqueue(owner, KIND, key=key, subject=subject, label=label, params=params, batch=True)
+        fields: dict[str, Any] = {"key": key, "subject": subject, "label": label, "params": params}
+        parent, is_new = enqueue(owner, KIND, batch=True, lets_go=lets_go, **fields)
         if not is_new:
             return parent, False
         children = [Job(**{"owner": owner, "kind": kind, "parent": parent, **part}) for part in parts]
@@ -93,6 +95,7 @@ def _state(parent: Job, facts: dict[str, Any]) -> dict[str, Any]:
 def reopen(parent_id: uuid.UUID) -> None:
     """A child is tried again, so its batch is open again."""
     with unscoped("a batch follows its parts"):
+        Job.objects.filter(pk=parent_id, is_batch=True).update(is_held=False)
         Job.objects.filter(pk=parent_id, is_batch=True).exclude(state__in=Job.ACTIVE).update(
             state=Job.State.RUNNING, finished_at=None, error="", hint="", error_type="", cancel_requested=False
         )

@@ -55,13 +55,20 @@ def end(run: JobRun, news: News) -> None:
         wake = news.not_before is not None
         _go_on_later(run, wake=wake, state=Job.State.QUEUED, not_before=news.not_before, failures=0)
     else:
-        _finish(run, state=Job.State.DONE, result=news.result or {}, doing="")
+        _be_done(run, news)
     if run.job.parent_id:
         batch.settle(run.job.parent_id)
 
 
-def _finish(run: JobRun, **fields: Any) -> bool:
-    return run.write(finished_at=timezone.now(), not_before=None, cancel_requested=False, **FREE, **fields)
+def _be_done(run: JobRun, news: Outcome) -> None:
+    """Done, unless somebody asked for more since the chunk looked for the last time."""
+    where = None if news.params is None else Q(params=news.params)
+    if not _finish(run, where, state=Job.State.DONE, result=news.result or {}, doing="") and where is not None:
+        _go_on_later(run, wake=False, state=Job.State.QUEUED, failures=0)
+
+
+def _finish(run: JobRun, where: Q | None = None, **fields: Any) -> bool:
+    return run.write(where, finished_at=timezone.now(), not_before=None, cancel_requested=False, **FREE, **fields)
 
 
 def _go_on_later(run: JobRun, *, wake: bool = True, not_before: datetime | None = None, **fields: Any) -> None:

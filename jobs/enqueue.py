@@ -30,13 +30,16 @@ def enqueue(
     parent: Job | None = None,
     not_before: datetime | None = None,
     batch: bool = False,
+    lets_go: bool = True,
 ) -> tuple[Job, bool]:
     """A new job of `owner`, or the active one of that owner and key and False. The message goes out on commit.
+
+    With `lets_go` the active one goes on where a person had paused it or asked it to stop (`active_of`).
 
     `batch` makes a parent that is never run itself; its children are enqueued in the same transaction
     (or all at once with jobs/batch.py `enqueue_batch`).
     """
-    if active := _active(owner, key):
+    if active := active_of(owner, key, lets_go=lets_go):
         return active, False
     job = Job(
         owner=owner,
@@ -54,7 +57,7 @@ def enqueue(
         with transaction.atomic():
             job.save(force_insert=True)
     except IntegrityError:
-        if active := _active(owner, key):
+        if active := active_of(owner, key, lets_go=lets_go):
             return active, False
         raise
     if not batch:
@@ -87,7 +90,7 @@ def cancel_waiting_rows(where: Q) -> int:
 def retry(job: Job) -> bool:
     """Queue a failed or stopped job again from where it stopped; a batch retries its failed and stopped parts.
 
-    False when there is nothing to retry, for example because a newer job of the same key is active.
+    Parts of which a newer job is active stay ended. False when there is nothing to retry, or none that is not active.
     """
     with unscoped("a job is tried again"):
         ended = (Job.State.FAILED, Job.State.CANCELLED)
@@ -105,6 +108,14 @@ def retry(job: Job) -> bool:
 
 
 def _requeue(job_id: uuid.UUID) -> int:
+    try:
+        with transaction.atomic():
+            return _queue_again(job_id)
+    except IntegrityError:  # a newer job of the same key is active
+        return 0
+
+
+def _queue_again(job_id: uuid.UUID) -> int:
     return Job.objects.filter(pk=job_id, state__in=(Job.State.FAILED, Job.State.CANCELLED), can_retry=True).update(
         state=Job.State.QUEUED,
         cancel_requested=False,
@@ -119,12 +130,19 @@ def _requeue(job_id: uuid.UUID) -> int:
     )
 
 
-def _active(owner: User, key: str) -> Job | None:
-    """The active job of this key. If it was paused or about to stop, it goes on: asking again is the later wish."""
+def active_of(owner: User, key: str, *, lets_go: bool = True) -> Job | None:
+    """The active job of this key. If it was paused or about to stop, it goes on with `lets_go`: asking again is the
+    later wish."""
     if not key:
         return None
     active = Job.objects.for_user(owner).filter(key=key, state__in=Job.ACTIVE)
-    active.filter(cancel_requested=True).update(cancel_requested=False, updated_at=timezone.now())
-    if active.filter(is_held=True).update(is_held=False, updated_at=timezone.now()):
-        transaction.on_commit(lambda: send_wakes(1))
+    if lets_go and (wished := active.filter(Q(cancel_requested=True) | Q(is_held=True)).first()):
+        _let_go(owner, wished)
     return active.first()
+
+
+def _let_go(owner: User, job: Job) -> None:
+    """It goes on, and its batch is not shown as paused any more."""
+    rows = Job.objects.for_user(owner).filter(Q(pk=job.pk) | Q(children=job.pk), state__in=Job.ACTIVE)
+    rows.update(cancel_requested=False, is_held=False, updated_at=timezone.now())
+    transaction.on_commit(lambda: send_wakes(1))

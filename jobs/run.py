@@ -35,19 +35,23 @@ HEARTBEAT = LEASE / 6
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of one chunk: `more` gives the slot back and asks for another turn, not before `not_before`."""
+    """The end of one chunk: `more` gives the slot back and asks for another turn, not before `not_before`.
+
+    With `params` the job is done only while it is still asked for exactly this; else it takes another turn.
+    """
 
     more: bool = False
     result: dict[str, Any] | None = None
     not_before: datetime | None = None
+    params: dict[str, Any] | None = None
 
 
 MORE = Outcome(more=True)
 
 
-def done(result: dict[str, Any] | None = None) -> Outcome:
-    """The job is finished; `result` is kept in the row (counts and ids, no chat text)."""
-    return Outcome(result=result)
+def done(result: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> Outcome:
+    """The job is finished; `result` is kept in the row (counts and ids, no chat text). `params`: see Outcome."""
+    return Outcome(result=result, params=params)
 
 
 class Stopped(Exception):

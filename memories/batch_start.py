@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from jobs.batch import enqueue_batch
+from jobs.enqueue import active_of
 from jobs.models import Job
 from memories import extraction, extraction_group
 from memories.choices import TOGETHER
@@ -83,13 +84,15 @@ def _parts(user: User, wish: Chosen) -> tuple[list[dict[str, Any]], list[Waiting
         waiting = extraction.waiting_of(user, character, wanted)
         found += waiting
         part = extraction.part_of(character, wanted, waiting, is_automatic=False)
-        if waiting and not _is_taken_along(user, part, wanted):
+        if waiting and not extraction.taken_along(user, part["key"], wanted, is_automatic=False):
             parts.append({**part, "label": _part_label(character, waiting)})
     for group, chats in together.items():
         members, wanted = roster(user, group).characters, Wanted((), tuple(str(one.pk) for one in chats))
         part, waiting = extraction_group.together_part(user, group, members, wanted, is_automatic=False)
         found += waiting
-        if waiting and not _is_taken_along_together(user, part, wanted):
+        if waiting and active_of(user, part["key"]):
+            extraction_group.start_group(user, group, chats=chats)
+        elif waiting:
             parts.append(part)
     return parts, found
 
@@ -107,19 +110,6 @@ def _readers(user: User, wish: Chosen) -> tuple[dict[Character, Wanted], dict[Gr
             groups.setdefault(member, []).extend(str(chat.pk) for chat in chats)
     everybody = [*own, *(one for one in groups if one not in own)]
     return {one: Wanted(tuple(own.get(one, ())), tuple(groups.get(one, ()))) for one in everybody}, together
-
-
-def _is_taken_along(user: User, part: dict[str, Any], wanted: Wanted) -> bool:
-    active = Job.objects.for_user(user).filter(key=part["key"], state__in=Job.ACTIVE).first()
-    return active is not None and extraction.widen(user, active, wanted, is_automatic=False)
-
-
-def _is_taken_along_together(user: User, part: dict[str, Any], wanted: Wanted) -> bool:
-    active = Job.objects.for_user(user).filter(key=part["key"], state__in=Job.ACTIVE).first()
-    if active is None:
-        return False
-    names = part["params"]["members"]
-    return extraction_group.widen_together(user, active, names, wanted, is_automatic=False)
 
 
 def _part_label(character: Character, waiting: list[Waiting]) -> str:

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from jobs.enqueue import enqueue
+from jobs.enqueue import active_of, enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
-from memories import activity, extraction_chunk, extraction_end, memory_file, queries, watermark
+from memories import activity, extraction_chunk, extraction_end, memory_file, queries, scopes, watermark
 from memories.events import ReadingBegan, reading_began
 from memories.extraction_wish import check_reader, need_model, wish, with_ancestors
 from memories.queries import Stretch, Waiting
@@ -61,9 +62,9 @@ def start_wanted(user: User, character: Character, wanted: Wanted, *, is_automat
     """As `start_extraction`, for a wish that was checked."""
     found = waiting_of(user, character, wanted)
     fields = part_of(character, wanted, found, is_automatic=is_automatic)
-    job, is_new = enqueue(user, KIND, **fields)
+    job, is_new = enqueue(user, KIND, lets_go=not is_automatic, **fields)
     if not is_new and not widen(user, job, wanted, is_automatic=is_automatic):
-        job, _new = enqueue(user, KIND, **fields)
+        job, _new = enqueue(user, KIND, lets_go=not is_automatic, **fields)
     return job
 
 
@@ -84,15 +85,26 @@ def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, i
     }
 
 
-def widen(user: User, job: Job, wanted: Wanted, *, is_automatic: bool) -> bool:
-    """Have an active job read this too; False when it ended meanwhile."""
-    present = Wanted.of(job.params)
-    both = present.and_also(wanted)
-    is_automatic = is_automatic and bool(job.params.get("automatic"))
-    if both != present or is_automatic != bool(job.params.get("automatic")):
+def taken_along(user: User, key: str, wanted: Wanted, *, is_automatic: bool, members: Sequence[str] = ()) -> bool:
+    """Whether the active job of this key reads this too. A person's wish has one go on that was paused or about to
+    stop."""
+    active = active_of(user, key, lets_go=not is_automatic)
+    return active is not None and widen(user, active, wanted, is_automatic=is_automatic, members=members)
+
+
+def widen(user: User, job: Job, wanted: Wanted, *, is_automatic: bool, members: Sequence[str] = ()) -> bool:
+    """Have an active job read this too, for these `members` of a group too; False when it ended meanwhile."""
+    with transaction.atomic():
         rows = Job.objects.for_user(user).filter(pk=job.pk, state__in=Job.ACTIVE)
-        if not rows.update(params={**job.params, **both.params, "automatic": is_automatic}):
+        rows.update(updated_at=timezone.now())  # holds the row, so that two wishes at once are both kept
+        now = rows.values_list("params", flat=True).first()
+        if now is None:
             return False
+        more: dict[str, Any] = Wanted.of(now).and_also(wanted).params
+        more["automatic"] = is_automatic and bool(now.get("automatic"))
+        if members:
+            more["members"] = list(dict.fromkeys([*now.get("members", []), *members]))
+        rows.update(params={**now, **more})
     job.refresh_from_db()
     return job.is_active
 
@@ -107,7 +119,8 @@ def tell_of_beginning(run: JobRun, chat: Chat) -> None:
 
 def run(run: JobRun) -> Outcome:
     """One chunk of the job: the first unread stretch of the first chat that has one."""
-    character = Character.objects.select_related("tavern").filter(pk=run.params["character"]).order_by().first()
+    rows = Character.objects.select_related("tavern", *scopes.ONES).filter(pk=run.params["character"]).order_by()
+    character = rows.first()
     if character is None:
         raise _gone()
     character.tavern.owner = run.owner
@@ -130,7 +143,9 @@ def ended(run: JobRun, characters: Sequence[Character], wanted: Wanted) -> Outco
     """The end of the job, unless somebody asked for more meanwhile."""
     result = extraction_end.finish(run, characters, wanted)
     now = Job.objects.for_user(run.owner).filter(pk=run.job.pk).values_list("params", flat=True).first()
-    return MORE if now is not None and Wanted.of(now) != wanted else done(result)
+    if now is not None and (Wanted.of(now) != wanted or now.get("members") != run.params.get("members")):
+        return MORE
+    return done(result, now)
 
 
 def _gone() -> JobFailed:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from jobs import batch
 from jobs.batch import enqueue_batch
-from jobs.enqueue import enqueue
+from jobs.enqueue import active_of, enqueue
 from jobs.models import Job
 from memories import extraction
 from memories.choices import TOGETHER
@@ -47,10 +47,16 @@ def start_group(
     everybody = _members(user, group, members)
     shown = _chats(user, group, chats)
     wanted = wish(user, everybody[0], shown, ranges, is_automatic=is_automatic)
-    if choices_for(user, group).group_calls == TOGETHER:
+    if _is_for_all(user, group, is_automatic=is_automatic):
         return _start_together(user, group, everybody, wanted, is_automatic=is_automatic)
     wishes = {one: with_ancestors(user, one, wanted, shown) for one in everybody}
     return _start_each(user, group, wishes, is_automatic=is_automatic)
+
+
+def _is_for_all(user: User, group: Group, *, is_automatic: bool) -> bool:
+    """Whether one job reads for all of them: what is under way goes on as it began, whatever was chosen since."""
+    active = active_of(user, f"{KEY}{group.pk}", lets_go=not is_automatic)
+    return choices_for(user, group).group_calls == TOGETHER if active is None else not active.is_batch
 
 
 def _members(user: User, group: Group, chosen: Sequence[Character] | None) -> list[Character]:
@@ -82,12 +88,12 @@ def _start_each(user: User, group: Group, wishes: Mapping[Character, Wanted], *,
     for place, (character, wanted) in enumerate(wishes.items(), start=1):
         waiting = extraction.waiting_of(user, character, wanted)
         part = extraction.part_of(character, wanted, waiting, is_automatic=is_automatic)
-        active = Job.objects.for_user(user).filter(key=part["key"], state__in=Job.ACTIVE).first()
-        if active is None or not extraction.widen(user, active, wanted, is_automatic=is_automatic):
+        if not extraction.taken_along(user, part["key"], wanted, is_automatic=is_automatic):
             label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(wishes)}
             parts.append({**part, "label": label[:300]})
     key, subject = f"{KEY}{group.pk}", f"group:{group.pk}"
-    parent, is_new = enqueue_batch(user, extraction.KIND, parts, key=key, subject=subject, label=_label(group))
+    fields: dict[str, Any] = {"key": key, "subject": subject, "label": _label(group), "lets_go": not is_automatic}
+    parent, is_new = enqueue_batch(user, extraction.KIND, parts, **fields)
     if not is_new:
         _add(user, parent, parts)
     return parent
@@ -96,7 +102,7 @@ def _start_each(user: User, group: Group, wishes: Mapping[Character, Wanted], *,
 def _add(user: User, parent: Job, parts: Sequence[dict[str, Any]]) -> None:
     """Give a batch that is under way the members that had ended in it."""
     for part in parts:
-        enqueue(user, extraction.KIND, parent=parent, **part)
+        enqueue(user, extraction.KIND, parent=parent if parent.is_batch else None, **part)
     batch.settle(parent.pk)
     parent.refresh_from_db()
 
@@ -110,6 +116,7 @@ def _start_together(
 ) -> Job:
     fields, _found = together_part(user, group, members, wanted, is_automatic=is_automatic)
     kind = fields.pop("kind")
+    fields["lets_go"] = not is_automatic
     job, is_new = enqueue(user, kind, **fields)
     if not is_new and not widen_together(user, job, fields["params"]["members"], wanted, is_automatic=is_automatic):
         job, _new = enqueue(user, kind, **fields)
@@ -140,8 +147,4 @@ def widen_together(user: User, job: Job, names: list[str], wanted: Wanted, *, is
     """A batch under way reads for each member: its parts are widened when they are looked at."""
     if job.is_batch:
         return True
-    if not extraction.widen(user, job, wanted, is_automatic=is_automatic):
-        return False
-    members = list(dict.fromkeys([*job.params.get("members", []), *names]))
-    rows = Job.objects.for_user(user).filter(pk=job.pk, state__in=Job.ACTIVE)
-    return bool(rows.update(params={**job.params, "members": members}))
+    return extraction.widen(user, job, wanted, is_automatic=is_automatic, members=names)

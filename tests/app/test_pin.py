@@ -132,4 +132,5 @@ def test_the_reader_leads_to_the_pin_of_each_message(flux: Character, alice_clie
     chat = make_chat(flux, 2)
     page = alice_client.get(f"/chats/{chat.pk}/").content.decode()
     assert page.count('/pin/"') == 2
-    assert f'href="/chats/{chat.pk}/messages/1/pin/" aria-label="Pin message 1"' in page
+    menu = page.partition('aria-label="Actions for message 1"')[2].partition("</details>")[0]
+    assert f'href="/chats/{chat.pk}/messages/1/pin/"' in menu and "Pin as memory" in menu
