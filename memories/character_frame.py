@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from jobs.models import Job
 from memories.automatic_state import AutoState, state_of
-from memories.models import Draft, MemoryFile, MemoryShare, Revision
+from memories.models import Draft, MemoryFile, MemoryShare, Revision, Watermark
 from memories.outlines import Outline, outline_of
 from memories.outside_text import open_conflict
 from memories.page_queries import Word, health_word, price_of, total_unread
@@ -99,6 +99,11 @@ class CharacterFrame:
     def _chats(self) -> QuerySet[Chat]:
         """The chats that are still there."""
         return Chat.objects.for_user(self.user).filter(character=self.character, gone_at=None)
+
+    @cached_property
+    def was_read(self) -> bool:
+        """Whether something was read for it already, or counts as read."""
+        return Watermark.objects.for_user(self.user).filter(character=self.character, index__gte=0).exists()
 
     @cached_property
     def hidden(self) -> int:

@@ -23,7 +23,7 @@ from memories.reset_cost import Cost, cost_of_reading
 from memories.unread import Unread, unread_by_member
 from providers.models import Connection
 from providers.queries import default_connection
-from sync.models import Character, Chat, Group
+from sync.models import Character, Chat, Group, Message
 
 MOST_COSTS = 1_000
 ASKED = 4  # unknown names about which the page itself asks
@@ -57,6 +57,11 @@ class GroupFrame:
     @property
     def messages(self) -> int:
         return sum(chat.message_count for chat in self.chats)
+
+    @cached_property
+    def hidden(self) -> int:
+        """Messages that SillyTavern keeps from the model."""
+        return Message.objects.for_user(self.user).filter(chat__in=self.chats, is_hidden=True).count()
 
     @cached_property
     def choices(self) -> Choices:

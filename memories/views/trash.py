@@ -18,10 +18,11 @@ from accounts.models import User
 from memories import memory_file, trash, trash_items
 from memories.character_frame import character_frame
 from memories.models import Memory, MemoryFile, Revision, TrashItem, Watermark
+from memories.reset_cost import cost_of_reading
 from memories.views.blocks import undo_save_url, undo_url
 from memories.views.saying import explained, say
 from memories.watermark import read_again, reading_of
-from sync.models import Character
+from sync.models import Character, Chat
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def clear(request: PersonRequest, character_id: UUID) -> HttpResponse:
     if request.method == "POST":
         _clear(request, character, files)
         return redirect("memories:character", character.pk)
+    begun = Chat.objects.for_user(request.user).filter(watermarks__character=character)
     context = {
         "hero": character_frame(request.user, character),
         "tab": "history",
@@ -75,7 +77,8 @@ def clear(request: PersonRequest, character_id: UUID) -> HttpResponse:
         "memories": sum(one.memories for one in files),
         "blocks": sum(one.blocks for one in files),
         "days": trash.KEPT.days,
-        "chats": Watermark.objects.for_user(request.user).filter(character=character).count(),
+        "chats": begun.count(),
+        "again": cost_of_reading(request.user, character=character, chats=list(begun), again=True),
     }
     return render(request, "memories/clear.html", context)
 

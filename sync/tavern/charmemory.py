@@ -147,7 +147,8 @@ def batch_points(batch: Mapping[str, int], cards: Collection[CardChats]) -> dict
     Keys are "avatar:chat", of older versions "name:chat", and both may hold colons: the longest match wins. A name
     that several cards bear counts for the one card that has such a chat; what stays unclear is left out (§2.4).
     """
-    found, older = {}, {}
+    found: dict[tuple[str, str], int] = {}
+    older: dict[tuple[str, str], int] = {}
     for key, index in batch.items():
         owner = _longest(key, {card.avatar for card in cards})
         if owner:

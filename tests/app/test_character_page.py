@@ -12,6 +12,7 @@ from memories import editing
 from memories.memory_file import change, file_for
 from memories.models import Memory, MemoryBlock, MemoryFile
 from memories.views.bullets import new_place
+from memories.watermark import mark_read
 from sync.models import Character, Message
 from tests.support.builders import (
     make_attachment,
@@ -322,6 +323,19 @@ def test_without_memories_the_page_says_what_to_do_next(
     page = soup(alice_client.get(f"/characters/{seraphine.pk}/"))
     assert "There are 6 messages in 1 chat that nobody has read." in words(page.select_one(".empty"))
     assert words(page.select_one(".empty .is-primary")) == "Choose a model first"
+
+
+def test_when_everything_is_read_and_nothing_remembered_it_offers_to_read_again(
+    alice: User, alice_client: Client, seraphine: Character
+) -> None:
+    chat = make_chat(seraphine, 6)
+    mark_read(alice, chat, seraphine, 5)
+    empty = soup(alice_client.get(f"/characters/{seraphine.pk}/")).select_one(".empty")
+    assert "Every message counts as read, and nothing of it is remembered" in words(empty)
+    page = soup(alice_client.get(empty.select_one("a")["href"]))  # type: ignore[union-attr]
+    assert "6 messages that were read are unread again" in words(page)
+    alice_client.post(f"/characters/{seraphine.pk}/reset/", {"do": "again", "whose": str(seraphine.pk)})
+    assert "There are 6 messages in 1 chat" in words(soup(alice_client.get(f"/characters/{seraphine.pk}/")))
 
 
 def test_health_names_each_step_with_the_setting_to_change(

@@ -52,6 +52,14 @@ def test_extract_and_wait_without_a_worker(flux: Character) -> None:
             "avatar": "Flux.png",
             "memories": job["memories"],
             "unread": 0,
+            "automatic": {
+                "is_on": True,
+                "kind": "below",
+                "words": "0 of 20 messages",
+                "count": 0,
+                "threshold": 20,
+                "until": None,
+            },
             "file": "Flux-memories.md",
             "file_written": False,
         }
@@ -150,3 +158,25 @@ def test_a_group_without_a_member_says_so(alice: User, flux: Character) -> None:
     group_story.members(group)[0].delete()
     with pytest.raises(CommandFailed, match="Nobody in The wardens has a card any more"):
         command("extract", "--user", "alice", "--group", "The wardens")
+
+
+def test_an_estimate_starts_nothing(alice: User, flux: Character, fake: FakeModel) -> None:
+    group = group_story.make_group(alice, "Orla", "Pim")
+    group_story.make_chat(group, ["Orla: The lamp is out.", "Pim: So it is, Orla."])
+    found = command("extract", "--user", "alice", "--all", "--estimate")["estimates"]
+    by_name = {one.get("group") or one["character"]: one for one in found}
+    assert (by_name["Flux"]["messages"], by_name["Flux"]["calls"]) == (2, 1)
+    assert (by_name["The wardens"]["calls"], by_name["The wardens"]["is_most"]) == (2, True)
+    assert fake.chats == [] and not Job.objects.for_user(alice).exists()
+
+
+def test_status_says_what_groups_wait_for(alice: User, flux: Character) -> None:
+    group = group_story.make_group(alice, "Orla", "Pim")
+    group_story.make_chat(group, ["Orla: The lamp is out.", "Pim: So it is, Orla."])
+    (told,) = command("status", "--user", "alice")["groups"]
+    assert (told["members"], told["unread"]) == (["Orla", "Pim"], 2)
+    assert told["automatic"]["words"] == "2 of 20 messages"
+    out = StringIO()
+    call_command("status", "--user", "alice", stdout=out)
+    assert "The wardens: members 2, unread 2, by itself: 2 of 20 messages" in out.getvalue()
+    assert "Flux: memories 0, unread 2, by itself: 1 of 20 messages" in out.getvalue()

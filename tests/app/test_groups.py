@@ -168,6 +168,19 @@ def test_the_table_says_what_each_member_remembers(
     assert lede == "3 members remember 2 things from 20 messages ."
 
 
+def test_the_bar_says_what_is_counted_hidden_and_how_the_files_do(
+    alice: User, group: Group, chat: Chat, three: list[Character], alice_client: Client
+) -> None:
+    make_connection(alice)
+    chat.messages.filter(index__lt=3).update(is_hidden=True)
+    file = make_memory_file(three[0])
+    file.attachment = make_attachment(three[0], is_registered=False)
+    file.save()
+    for address in (f"/groups/{group.pk}/", f"/groups/{group.pk}/live/"):
+        bar = words(soup(alice_client.get(address)).select_one(".group-auto"))
+        assert "3 hidden" in bar and "not registered" in bar and "20" in bar, "live, too"
+
+
 def test_presence_is_the_share_of_stretches_in_which_somebody_spoke(
     alice: User, group: Group, three: list[Character]
 ) -> None:

@@ -11,7 +11,7 @@ from memories.memory_file import file_for, render
 from memories.models import MemoryFile, TrashItem, Watermark
 from memories.watermark import mark_read
 from memories.word_diff import in_line, line_rows, lines_in_line, word_diff
-from tests.support.builders import make_character, make_chat, make_tavern
+from tests.support.builders import make_character, make_chat, make_connection, make_tavern
 from tests.support.pages import soup, toast, words
 
 
@@ -148,6 +148,10 @@ def test_reset_clears_and_has_every_chat_read_again(alice: User, alice_client: C
     chat = make_chat(file.character, 6)
     mark_read(alice, chat, file.character, 5)
     assert Watermark.objects.for_user(alice).get(chat=chat).index == 5
+    make_connection(alice, price_in="2", price_out="2")
+    page = words(soup(alice_client.get(f"/characters/{file.character_id}/clear/")))
+    assert "After a reset 6 messages are unread; reading them again would take 1 call, about" in page
+    assert "≈" in page
     alice_client.post(f"/characters/{file.character_id}/clear/", {"again": "1"})
     assert not file.blocks.exists()
     assert not Watermark.objects.for_user(alice).filter(chat=chat, index__gte=0).exists()

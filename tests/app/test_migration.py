@@ -255,6 +255,12 @@ def test_the_page_shows_no_key_and_takes_over_what_is_ticked(alice_client: Clien
     assert choices_for(folder.tavern.owner).interval == 30
 
 
+def test_the_settings_of_extraction_lead_there(alice_client: Client, folder: StFolder) -> None:
+    link = soup(alice_client.get("/settings/extraction/")).select_one('a[href="/settings/charmemory/"]')
+    assert words(link) == "Take over from CharMemory"
+    assert alice_client.get("/settings/charmemory/").headers["Location"].endswith(f"/{folder.tavern.pk}/")
+
+
 def test_home_warns_while_both_read(alice_client: Client, folder: StFolder) -> None:
     assert "messages are paid for twice" in words(soup(alice_client.get("/")))
     folder.settings(

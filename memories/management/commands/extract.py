@@ -37,10 +37,13 @@ class Command(ProductCommand):
         parser.add_argument("--to", dest="last", type=int, metavar="N", help="Only up to this message of the chat.")
         parser.add_argument("--again", action="store_true", help="Also what was read before; it is paid for again.")
         parser.add_argument("--yes", action="store_true", help="With --again: yes, pay for it again.")
+        parser.add_argument("--estimate", action="store_true", help="Only say what it would take; nothing is started.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end; without a worker, do the work here.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         readers = chosen(self.person(options), options)
+        if options["estimate"]:
+            return self._estimate(readers, again=options["again"])
         again = [_open_again(one, is_sure=options["yes"]) for one in readers] if options["again"] else []
         begin = timezone.now()
         try:
@@ -59,6 +62,11 @@ class Command(ProductCommand):
         data = {"jobs": [_facts(*one) for one in work], "files": [_file(job) for job in written]}
         self.say("\n".join(lines), data | ({"again": sum(again)} if options["again"] else {}))
 
+    def _estimate(self, readers: list[Reader], *, again: bool) -> None:
+        costs = [(one, one.cost(again=again)) for one in readers]
+        lines = [f"{one.name}: {_counted(cost)}." for one, cost in costs]
+        self.say("\n".join(lines), {"estimates": [_estimate(one, cost) for one, cost in costs]})
+
 
 def _open_again(reader: Reader, *, is_sure: bool) -> int:
     """Have it read again, when that was said to be meant; how many messages that are, for each who remembers."""
@@ -71,9 +79,28 @@ def _open_again(reader: Reader, *, is_sure: bool) -> int:
 
 
 def _price(cost: Cost) -> str:
+    return f"reading again means {_counted(cost)}."
+
+
+def _counted(cost: Cost) -> str:
     most = "at most " if cost.is_most else "about "
     money = "at an unknown price" if cost.price is None else f"for {most}${cost.price:.4f}"
-    return f"reading again means {cost.messages} messages in {most}{cost.calls} calls {money}."
+    return f"{cost.messages} messages in {most}{cost.calls} calls {money}"
+
+
+def _estimate(reader: Reader, cost: Cost) -> dict[str, Any]:
+    return _named(reader) | {
+        "messages": cost.messages,
+        "calls": cost.calls,
+        "tokens_in": cost.tokens_in,
+        "tokens_out": cost.tokens_out,
+        "price": None if cost.price is None else str(cost.price),
+        "is_most": cost.is_most,
+    }
+
+
+def _named(reader: Reader) -> dict[str, Any]:
+    return {"group" if isinstance(reader.whose, Group) else "character": reader.name}
 
 
 def _fail_if_any_failed(work: Work) -> None:
@@ -112,8 +139,7 @@ def _file(job: Job) -> dict[str, Any]:
 
 
 def _facts(reader: Reader, job: Job) -> dict[str, Any]:
-    kind = "group" if isinstance(reader.whose, Group) else "character"
-    facts = {"id": str(job.pk), kind: reader.name, "state": job.state}
+    facts = {"id": str(job.pk), **_named(reader), "state": job.state}
     if not job.is_batch:
         return facts | _counts([job])
     parts = list(job.children.order_by("label"))

@@ -10,15 +10,19 @@ from accounts.commands import ProductCommand
 from accounts.models import User
 from jobs.models import Job
 from memories import queries
+from memories.automatic_state import state_of
+from memories.members import rosters
 from memories.models import Memory, MemoryFile
+from memories.unread import Unread, unread_by_group
 from providers.models import Connection
 from providers.queries import default_connection
-from sync.models import Character, FileConflict, Tavern
+from sync.models import Character, FileConflict, Group, Tavern
 
 
 class Command(ProductCommand):
     help = (
-        "Show folders, characters with memories and unread messages, conflicts, and how many jobs are in which state."
+        "Show folders, characters and groups with memories, unread messages and why they are or are not read by "
+        "themselves, conflicts, and how many jobs are in which state."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,6 +39,7 @@ def status(person: User) -> dict[str, Any]:
         "model": _model(connection) if connection else None,
         "taverns": [_tavern(one) for one in Tavern.objects.for_user(person).order_by("name")],
         "characters": _characters(person),
+        "groups": _groups(person),
         "conflicts": FileConflict.objects.for_user(person).filter(decided_at=None).count(),
         "jobs": dict(states),
     }
@@ -69,15 +74,48 @@ def _character(person: User, character: Character, memories: int, file: MemoryFi
         "avatar": character.avatar,
         "memories": memories,
         "unread": sum(one.messages for one in queries.waiting(person, character)),
+        "automatic": _automatic(person, character),
         "file": file.name if file else None,
         "file_written": bool(file and file.version == file.written_version),
+    }
+
+
+def _groups(person: User) -> list[dict[str, Any]]:
+    groups = list(Group.objects.for_user(person).filter(gone_at=None).order_by("name", "pk"))
+    members, unread = rosters(person, groups), unread_by_group(person)
+    return [
+        {
+            "name": one.name,
+            "members": [member.name for member in members[one.pk].characters],
+            "unread": unread.get(one.pk, Unread()).messages,
+            "automatic": _automatic(person, one),
+        }
+        for one in groups
+    ]
+
+
+def _automatic(person: User, whose: Character | Group) -> dict[str, Any]:
+    """Whether it is read by itself, and in words what that waits for."""
+    state = state_of(person, whose)
+    return {
+        "is_on": state.is_on,
+        "kind": state.kind,
+        "words": state.words,
+        "count": state.count,
+        "threshold": state.threshold,
+        "until": state.until.isoformat() if state.until else None,
     }
 
 
 def _text(facts: dict[str, Any]) -> str:
     lines = [f"{one['name']}: {one['state']} {one['reason']}".rstrip() for one in facts["taverns"]]
     lines += [f"Model: {facts['model'] or 'none connected'}"]
-    lines += [f"{one['name']}: memories {one['memories']}, unread {one['unread']}" for one in facts["characters"]]
+    lines += [f"{one['name']}: memories {one['memories']}, {_reading(one)}" for one in facts["characters"]]
+    lines += [f"{one['name']}: members {len(one['members'])}, {_reading(one)}" for one in facts["groups"]]
     lines += [f"Memory files that wait for your decision: {facts['conflicts']}"] if facts["conflicts"] else []
     lines += [f"Jobs {state}: {count}" for state, count in sorted(facts["jobs"].items())]
     return "\n".join(lines)
+
+
+def _reading(one: dict[str, Any]) -> str:
+    return f"unread {one['unread']}, by itself: {one['automatic']['words']}"
