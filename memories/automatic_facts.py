@@ -23,6 +23,7 @@ from memories.choices import Choices
 from memories.chosen import own_values
 from memories.local_time import local_now
 from memories.models import ChatActivity, ExtractedChunk, Watermark
+from memories.unread import SHOWN
 from providers.budget_sums import Need
 from providers.budgets import standings_of
 from providers.models import Call
@@ -33,8 +34,10 @@ from sync.models import Character, Chat, Group, Message
 BY_MODEL = ("memories", "nothing", "empty")  # outcomes of a chunk that a model was asked about
 MOST_REMEMBERED = 20_000
 
+THEIRS = Q(role=Message.Role.CHARACTER)
+
 Counts = tuple[int, int]
-_remembered: dict[tuple[UUID, UUID], tuple[tuple[int, datetime | None], Counts]] = {}
+_remembered: dict[tuple[UUID, UUID | None], tuple[tuple[object, ...], Counts]] = {}  # by chat and reader, or any reader
 
 
 def facts_of(user: User, chat: Chat, reader: Character, choices: Choices, activity: ChatActivity) -> Facts:
@@ -83,29 +86,47 @@ def _is_gone(chat: Chat, reader: Character) -> bool:
 def counts_of(user: User, chat: Chat, reader: Character) -> Counts:
     """Unread messages of characters, and all unread messages that a model would be shown.
 
-    By the watermark where it tells, else by what was read; that is remembered in this process for an unchanged chat.
+    By the watermark where it tells; otherwise by what was read, which is remembered in this process until the chat
+    changes or more of its family is read. Of a chat that nothing was read of everything is unread, for every member.
     """
     mark = Watermark.objects.for_user(user).filter(chat=chat, character=reader).first()
     if mark is not None and mark.counted_version == chat.version:
         counts = _behind(user, chat, mark)
         if counts[1] == mark.waiting:
             return counts
-    state = (chat.version, mark.updated_at if mark else None)
-    known = _remembered.get((chat.pk, reader.pk))
-    if known is None or known[0] != state or mark is None:
+    read = _read_so_far(user, chat, reader)
+    state = (chat.version, chat.parent_id, chat.fork_index, mark.updated_at if mark and any(read) else None, *read)
+    key = (chat.pk, reader.pk if any(read) else None)
+    known = _remembered.get(key)
+    if known is None or known[0] != state:
         if len(_remembered) >= MOST_REMEMBERED:
             _remembered.clear()
-        known = _remembered[chat.pk, reader.pk] = (state, _counted(user, chat, reader))
+        counts = _counted(user, chat, reader) if any(read) else _all_of(user, chat)
+        known = _remembered[key] = (state, counts)
     return known[1]
 
 
 def _behind(user: User, chat: Chat, mark: Watermark) -> Counts:
     """The first unread stretch. Often there is no other one, and `mark.waiting` says so."""
     rows = Message.objects.for_user(user).filter(chat=chat, index__gt=mark.index, index__lte=mark.unread_to)
-    is_theirs = Q(role=Message.Role.CHARACTER)
-    shown = Q(role__in=queries.READ_BY_MODEL) | Q(role=Message.Role.SYSTEM) & ~Q(name="")
-    found = rows.aggregate(theirs=Count("pk", filter=is_theirs), shown=Count("pk", filter=shown))
+    return _tally(rows)
+
+
+def _all_of(user: User, chat: Chat) -> Counts:
+    return _tally(Message.objects.for_user(user).filter(chat=chat))
+
+
+def _tally(rows: QuerySet[Message]) -> Counts:
+    found = rows.aggregate(theirs=Count("pk", filter=THEIRS), shown=Count("pk", filter=SHOWN))
     return found["theirs"], found["shown"]
+
+
+def _read_so_far(user: User, chat: Chat, reader: Character) -> tuple[int, int]:
+    """How many chunks were read for `reader` of this chat and those that may share its beginning, and the newest."""
+    family = {"chat__group": chat.group_id} if chat.group_id else {"chat__character": chat.character_id}
+    chunks = ExtractedChunk.objects.for_user(user).filter(character=reader, **family)
+    found = chunks.aggregate(count=Count("pk"), newest=Max("pk"))
+    return found["count"], found["newest"] or 0
 
 
 def _counted(user: User, chat: Chat, reader: Character) -> Counts:
@@ -113,7 +134,7 @@ def _counted(user: User, chat: Chat, reader: Character) -> Counts:
     if not reading.fresh:
         return 0, 0
     first = reading.indices[reading.fresh[0]]
-    rows = Message.objects.for_user(user).filter(chat=chat, index__gte=first, role=Message.Role.CHARACTER)
+    rows = Message.objects.for_user(user).filter(THEIRS, chat=chat, index__gte=first)
     theirs = set(rows.values_list("index", flat=True))
     return sum(reading.indices[one] in theirs for one in reading.fresh), reading.waiting
 
