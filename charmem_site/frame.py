@@ -47,12 +47,13 @@ MAIN = (
     Target("memories:characters", gettext_lazy("Characters"), "contact-round", FIELD, "c"),
     Target("memories:groups", gettext_lazy("Groups"), "users-round", ("/groups/",)),
     Target("memories:search", gettext_lazy("Search"), "search", ("/search/",)),
-    Target("jobs:list", gettext_lazy("Jobs"), "list-checks", ("/jobs/",), "j"),
+    Target("jobs:list", gettext_lazy("Jobs"), "list-checks", ("/jobs/", "/batch/"), "j"),
     Target("memories:lorebooks", gettext_lazy("Lorebooks"), "book-open", ("/lorebooks/",)),
 )
+OF_SILLYTAVERN = ("/settings/sillytavern/", "/settings/charmemory/")
 SETTINGS = (
     Target("accounts:you", gettext_lazy("You"), "contact-round", ("/settings/you/",)),
-    Target("sync:settings", gettext_lazy("SillyTavern"), "folder", ("/settings/sillytavern/",)),
+    Target("sync:settings", gettext_lazy("SillyTavern"), "folder", OF_SILLYTAVERN),
     Target("providers:list", gettext_lazy("Models"), "brain", ("/settings/models/",)),
     Target("providers:spending", gettext_lazy("Spending"), "database", ("/settings/spending/", "/settings/budgets/")),
     Target("memories:extraction_settings", gettext_lazy("Extraction"), "brain", ("/settings/extraction/",)),
@@ -123,6 +124,11 @@ class Frame:
     def phone_places(self) -> list[Place]:
         """Home, Characters and Jobs; everything else is behind More."""
         return [place for place in self.places if place.name in ON_THE_PHONE]
+
+    @property
+    def on_the_phone(self) -> tuple[str, ...]:
+        """Url names in the bar of a phone. A page that its path does not place says `rail_place`, one of the names."""
+        return ON_THE_PHONE
 
     @property
     def is_more(self) -> bool:

@@ -52,7 +52,7 @@ WORDINGS: dict[str, Wording] = {
         MESSAGES,
     ),
     "lag": Wording(
-        _("And so many more"),
+        _("Then wait for so many more"),
         _("Waits for further replies on top, so that a scene may come to its end."),
         MESSAGES,
     ),

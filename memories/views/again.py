@@ -27,7 +27,7 @@ from memories.views.blocks import undo_url
 from memories.views.editor_place import bar
 from memories.views.pace import keep_pace
 from memories.views.proposal_run import run_context
-from memories.views.reader_place import number_in, reader_url
+from memories.views.reader_place import number_in, rail_place, reader_url
 from memories.views.saying import explained, say
 from sync.models import Chat
 
@@ -51,6 +51,7 @@ def read_range(request: PersonRequest, chat_id: UUID) -> HttpResponse:
         "stretch": stretch,
         "character": None,
         "back": reader_url(request, chat),
+        "rail_place": rail_place(chat),
     }
     if readers.chosen is not None:
         context |= _numbers(request, readers, stretch)

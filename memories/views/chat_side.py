@@ -12,7 +12,7 @@ from accounts.access import PersonRequest, owned
 from memories.chat_family import family_map
 from memories.chat_injected import records_of
 from memories.chat_readers import readers_of
-from memories.views.reader_place import reader_url
+from memories.views.reader_place import rail_place, reader_url
 from sync.models import Chat, Message
 
 
@@ -26,6 +26,7 @@ def injected(request: PersonRequest, chat_id: UUID, index: int) -> HttpResponse:
         "message": message,
         "records": records_of(request.user, chat, message),
         "back": reader_url(request, chat, index),
+        "rail_place": rail_place(chat),
     }
     template = "memories/_chat_injected.html" if request.htmx else "memories/chat_injected.html"
     return render(request, template, context)
@@ -42,5 +43,6 @@ def branches(request: PersonRequest, chat_id: UUID) -> HttpResponse:
         "family": family_map(request.user, chat, whose),
         "readers": readers_of(request.user, chat, whose),
         "back": reader_url(request, chat),
+        "rail_place": rail_place(chat),
     }
     return render(request, "memories/branches.html", context)

@@ -26,7 +26,7 @@ from memories.reset_cost import cost_of_reading
 from memories.scopes import files_in_use
 from memories.unread import unread_by_chat
 from memories.views.points import undo_of_chat
-from memories.views.reader_place import number_in, reader_in, reader_url
+from memories.views.reader_place import number_in, rail_place, reader_in, reader_url
 from memories.views.saying import explained, say
 from providers.queries import default_connection
 from sync.models import Character, Chat, Message
@@ -103,6 +103,7 @@ def page(request: PersonRequest, chat_id: UUID) -> HttpResponse:
         "hits": set(found.hits),
         "found": found,
         "keep": _kept(request, readers),
+        "rail_place": rail_place(chat),
     }
     if "part" in request.GET:
         return render(request, "memories/_chat_items.html", context)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import PersonRequest, owned
 from memories import forgetting
+from memories.views.reader_place import rail_place, reader_url
 from memories.views.saying import explained, say
 from sync.models import Chat
 
@@ -26,7 +27,13 @@ def page(request: PersonRequest, chat_id: UUID) -> HttpResponse:
             said = _("The chat is being forgotten. This goes on by itself.") if job else _("The chat is forgotten.")
             say(request, said)
         return redirect("memories:chat", chat.pk)
-    context = {"chat": chat, "character": chat.character, "extent": forgetting.extent(request.user, chat)}
+    context = {
+        "chat": chat,
+        "character": chat.character,
+        "extent": forgetting.extent(request.user, chat),
+        "back": reader_url(request, chat),
+        "rail_place": rail_place(chat),
+    }
     return render(request, "memories/forget.html", context)
 
 

@@ -19,7 +19,7 @@ from memories.chat_points import Wish
 from memories.queries import reading_of
 from memories.reading_start import start_reading
 from memories.reset_cost import cost_of_reading
-from memories.views.reader_place import number_in, reader_in, reader_url
+from memories.views.reader_place import number_in, rail_place, reader_in, reader_url
 from memories.views.saying import back, explained, say
 from sync.models import Character, Chat
 
@@ -56,6 +56,7 @@ def set_point(request: PersonRequest, chat_id: UUID, index: int) -> HttpResponse
         "cost": cost,
         "keep": _kept(request),
         "back": reader_url(request, chat, index),
+        "rail_place": rail_place(chat),
     }
     template = "memories/_point.html" if request.htmx else "memories/point.html"
     return render(request, template, context)
@@ -87,6 +88,7 @@ def reset_chat(request: PersonRequest, chat_id: UUID) -> HttpResponse:
         "unread": reading.waiting,
         "read": sum(reading.speaks) - reading.waiting,
         "back": reader_url(request, chat),
+        "rail_place": rail_place(chat),
     }
     return render(request, "memories/reset_chat.html", context)
 

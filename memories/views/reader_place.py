@@ -32,6 +32,11 @@ def reader_url(request: PersonRequest, chat: Chat, at: int | None = None, *, who
     return f"{reverse('memories:chat', args=[chat.pk])}{words}{mark}"
 
 
+def rail_place(chat: Chat) -> str:
+    """Where the rail places a page about this chat: under Groups for a group's, else where its path says."""
+    return "memories:groups" if chat.group_id else ""
+
+
 def reader_in(request: PersonRequest, chat: Chat) -> Reader | None:
     """For whom a form or an address reads the chat: the member that `whose` names, else the one furthest behind."""
     whose = request.POST.get("whose") or request.GET.get("whose", "")

@@ -93,6 +93,8 @@ def _reread(alice: User, character: Character, chat: Chat) -> Proposal:
     answer = {"blocks": blocks, "memories": 2, "left_out": 1, "first": 8, "last": 27, "marks": marks, "messages": 20}
     proposal.parts.create(number="0001", state="done", answer=answer)
     again_result.publish(proposal, again_result.make_draft(proposal))
+    job.params = {"proposal": str(proposal.pk)}
+    job.save(update_fields=["params"])
     return proposal
 
 
