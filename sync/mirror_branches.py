@@ -94,7 +94,8 @@ def _age(chat: Chat) -> tuple[bool, str, str]:
 def _nearest(chat: Chat, candidates: list[Chat]) -> Chat | None:
     lengths = [(_common(chat, other), -place, other) for place, other in enumerate(candidates)]
     length, _place, nearest = max(lengths, default=(0, 0, None), key=lambda item: item[:2])
-    return nearest if length >= ENOUGH else None
+    # A chat that says it is a branch shares at least its first message with somebody.
+    return nearest if length >= (1 if chat.parent_name else ENOUGH) else None
 
 
 def _common(chat: Chat, other: Chat) -> int:
