@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.utils import timezone
@@ -36,12 +37,23 @@ def complete(
     _wait_for_pause(connection, stop or _never)
     try:
         with limits.slot(connection, stop) as tick:
-            return _recorded(connection, request, tick, note or _ignore, tries)
+            answered = _asked(connection, request, tick, note or _ignore, tries)
     except TransportError as error:
         raise adapters.provider_error(error) from error
+    # The place is somebody else's by now: whatever is written here keeps nobody from asking.
+    ledger.succeed(answered.call, connection, request, answered.reply, seconds=answered.seconds, tries=answered.tries)
+    return _completion(answered)
 
 
-def _recorded(connection: Connection, request: Request, tick: Stop, note: Note, most: int) -> Completion:
+@dataclass(frozen=True)
+class _Answered:
+    call: Call
+    reply: Reply
+    seconds: float
+    tries: int
+
+
+def _asked(connection: Connection, request: Request, tick: Stop, note: Note, most: int) -> _Answered:
     call = budgets.open_call(connection, request)
     started = time.monotonic()
     tries = 0
@@ -65,12 +77,11 @@ def _recorded(connection: Connection, request: Request, tick: Stop, note: Note, 
         error.usage = ledger.add(spent)
         ledger.fail(call, connection, error, seconds=time.monotonic() - started, tries=tries)
         raise
-    seconds = time.monotonic() - started
-    ledger.succeed(call, connection, request, reply, seconds=seconds, tries=tries)
-    return _completion(reply, call, seconds)
+    return _Answered(call, reply, time.monotonic() - started, tries)
 
 
-def _completion(reply: Reply, call: Call, seconds: float) -> Completion:
+def _completion(answered: _Answered) -> Completion:
+    reply, call = answered.reply, answered.call
     return Completion(
         text=reply.text,
         reasoning=reply.reasoning,
@@ -78,7 +89,7 @@ def _completion(reply: Reply, call: Call, seconds: float) -> Completion:
         prompt_tokens=call.prompt_tokens or 0,
         completion_tokens=call.completion_tokens or 0,
         model=call.model,
-        seconds=seconds,
+        seconds=answered.seconds,
         call=call,
     )
 

@@ -34,12 +34,11 @@ Tick = Callable[[], bool]
 
 
 class _Ticket:
-    """A row in the common line; with a number it is a place."""
+    """A row in the common line; with a number it is a place, at once when one is free and nobody waits for it."""
 
     def __init__(self, connection: Connection) -> None:
-        row = connection.slots.create(expires_at=timezone.now() + LIFETIME)
-        self.pk = row.pk
         self.connection = connection
+        self.pk, self.has_number = _draw(connection)
         self.drawn_at = self.renewed_at = time.monotonic()
 
     @property
@@ -179,19 +178,37 @@ def _discard_unused(line: _Line, spare: _Ticket | None = None) -> None:
             ticket.discard()
 
 
+def _draw(connection: Connection) -> tuple[int, bool]:
+    """A new row, and whether it has a number."""
+    slots, number = connection.slots, _number_for(connection)
+    try:
+        with transaction.atomic():
+            row = slots.create(number=number, expires_at=timezone.now() + LIFETIME)
+        return row.pk, number is not None
+    except IntegrityError:  # somebody took it meanwhile
+        return slots.create(expires_at=timezone.now() + LIFETIME).pk, False
+
+
 def _take_number(ticket: _Ticket) -> bool:
-    slots, now = ticket.connection.slots, timezone.now()
+    number = None if ticket.has_number else _number_for(ticket.connection, ticket.pk)
+    if number is not None:
+        try:
+            with transaction.atomic():
+                ticket.has_number = bool(ticket.connection.slots.filter(pk=ticket.pk).update(number=number))
+        except IntegrityError:
+            return False
+    return ticket.has_number
+
+
+def _number_for(connection: Connection, ticket: int | None = None) -> int | None:
+    """The free number that is due to a ticket in the line, or to one that is about to be drawn; None: it waits."""
+    slots, now = connection.slots, timezone.now()
     rows = list(slots.values_list("pk", "number", "expires_at"))
-    expired = [pk for pk, _number, expires_at in rows if expires_at < now and pk != ticket.pk]
+    expired = [pk for pk, _number, expires_at in rows if expires_at < now and pk != ticket]
     if expired:
         slots.filter(pk__in=expired, expires_at__lt=now).delete()
     taken = {number for pk, number, _at in rows if number is not None and pk not in expired}
-    ahead = sum(1 for pk, number, _at in rows if number is None and pk < ticket.pk and pk not in expired)
-    free = [number for number in range(max(1, ticket.connection.max_parallel)) if number not in taken]
-    if ahead >= len(free):
-        return False
-    try:
-        with transaction.atomic():
-            return bool(slots.filter(pk=ticket.pk).update(number=free[ahead]))
-    except IntegrityError:
-        return False
+    waiting = [pk for pk, number, _at in rows if number is None and pk not in expired]
+    ahead = sum(1 for pk in waiting if ticket is None or pk < ticket)
+    free = [number for number in range(max(1, connection.max_parallel)) if number not in taken]
+    return free[ahead] if ahead < len(free) else None
