@@ -58,10 +58,12 @@ def count(user: User, model: str, findings: Findings) -> None:
         "mended": findings.mended,
     }
     rows = GateCount.objects.for_user(user).filter(day=_today(user), model=model[:200])
+    grown = {name: F(name) + number for name, number in more.items() if number}
+    if not findings.struck and rows.update(**grown):
+        return
     while True:
         row, _new = rows.get_or_create(defaults={"owner": user, "day": _today(user), "model": model[:200]})
         checks = dict(Counter(row.checks) + Counter(findings.struck))
-        grown = {name: F(name) + number for name, number in more.items()}
         if rows.filter(calls=row.calls).update(**grown, checks=checks):
             return
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -82,9 +82,10 @@ def language_of(text: str, expected: str = "") -> str:
         for code in SPEAKS_FOR.get(word, ()):
             if code in votes:
                 votes[code] += 1
-    for letter in text.lower():
-        if TELLING.get(letter) in votes:
-            votes[TELLING[letter]] += 0.5
+    lowered = "" if text.isascii() else text.lower()
+    for letter in TELLING.keys() & set(lowered):
+        if TELLING[letter] in votes:
+            votes[TELLING[letter]] += 0.5 * lowered.count(letter)
     if expected in votes:
         votes[expected] += EXPECTED
     best = max(votes, key=lambda code: votes[code])
@@ -203,7 +204,8 @@ def read(text: str, expected: str = "") -> Text:
     return Text(language, tuple(word for word, _raw in pairs), tuple(raw for _word, raw in pairs))
 
 
-def _pieces(raw: str, stop: frozenset[str]) -> list[tuple[str, str]]:
+@lru_cache(maxsize=50_000)
+def _pieces(raw: str, stop: frozenset[str]) -> Sequence[tuple[str, str]]:
     if UNSPACED.search(raw):
         return [(pair, pair) for run in UNSPACED_RUN.findall(raw) for pair in _pairs(run)]
     word = POSSESSIVE.sub("", fold(raw).replace("ʼ", "'"))
