@@ -11,7 +11,10 @@ Chats are known by their rows, never by the names of their files: a renamed bran
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 from uuid import UUID
+
+from django.db.models import OneToOneRel
 
 from accounts.models import User
 from memories import scope_files
@@ -20,19 +23,30 @@ from memories.models import MemoryFile, MemoryScope, MemoryShare
 from memories.scope_sources import parent_of
 from sync.models import Character, Chat
 
+ONES = ("memory_scope", "memory_share")  # select_related these, where a character is loaded to be read for
 BY_ITSELF = (MemoryScope.Scope.ALL, MemoryScope.Timeline.SHARED)
 
 
 def scope_of(character: Character) -> MemoryScope:
     """What the person chose, or the usual: one memory, a shared timeline."""
+    if _is_known_to_have_none(character, "memory_scope"):
+        return MemoryScope(character_id=character.pk)
     rows = MemoryScope.objects.for_user(character.tavern.owner).filter(character=character)
     return rows.first() or MemoryScope(character=character)
 
 
 def share_of(character: Character) -> MemoryShare | None:
     """The share by which the character remembers in somebody else's file, if it does."""
+    if _is_known_to_have_none(character, "memory_share"):
+        return None
     rows = MemoryShare.objects.for_user(character.tavern.owner).filter(character=character)
     return rows.select_related("file__owner", "file__character", "attachment").first()
+
+
+def _is_known_to_have_none(character: Character, name: str) -> bool:
+    """Whether the character was loaded together with this (ONES), and there was none."""
+    relation = cast(OneToOneRel, Character._meta.get_field(name))
+    return bool(relation.is_cached(character)) and relation.get_cached_value(character) is None
 
 
 def file_of_reading(character: Character, chat: Chat) -> MemoryFile:
