@@ -41,6 +41,7 @@ AT_ONCE = 20  # chats decided while a pass waits for it; the next sweeps take th
 A_SWEEP = 100  # chats decided in one sweep; the next one goes on
 ROWS = 500
 SOON, LATER = timedelta(minutes=1), timedelta(minutes=5)
+SLACK = timedelta(days=1)  # dates in chats often have no time zone
 # What may end before its time: looked at again now and then, because nobody tells when it is over.
 AGAIN = {rules.READING: SOON, rules.FIRE: SOON, rules.WAITING: SOON, rules.NO_MODEL: LATER, rules.BUDGET: LATER}
 _WITH = ("character", "group", "tavern__owner")
@@ -69,7 +70,8 @@ def _is_first_look(tavern: Tavern) -> bool:
 
 
 def _count_again(tavern: Tavern, chat_ids: list[UUID], *, is_first: bool) -> list[Chat]:
-    """Keep how many messages of characters each chat has; a chat with more than before, or that is new, has news.
+    """Keep how many messages of characters each chat has; a chat with more than before, or that is new, has news
+    unless all of it was said long ago: then it was copied in, or a save was seen half written.
 
     Returns those with news since the folder was first read.
     """
@@ -79,12 +81,13 @@ def _count_again(tavern: Tavern, chat_ids: list[UUID], *, is_first: bool) -> lis
     now, made, changed, found = timezone.now(), [], [], []
     for chat in chats:
         row, count = known.get(chat.pk), spoken.get(chat.pk, 0)
+        is_lately = not is_first and _was_said_lately(tavern, chat)
         if row is None:
-            is_new = not is_first and tavern.last_pass_at is not None and chat.created_at > tavern.last_pass_at
+            is_new = is_lately and tavern.last_pass_at is not None and chat.created_at > tavern.last_pass_at
             row = ChatActivity(chat=chat, messages=count, new_at=now if is_new else None)
             made.append(row)
         elif row.messages != count:
-            row.new_at = now if count > row.messages and not is_first else row.new_at
+            row.new_at = now if count > row.messages and is_lately else row.new_at
             row.messages = count
             changed.append(row)
         if row.new_at is not None:
@@ -92,6 +95,12 @@ def _count_again(tavern: Tavern, chat_ids: list[UUID], *, is_first: bool) -> lis
     ChatActivity.objects.bulk_create(made, ignore_conflicts=True)
     ChatActivity.objects.bulk_update(changed, ["messages", "new_at"])
     return found
+
+
+def _was_said_lately(tavern: Tavern, chat: Chat) -> bool:
+    """Whether the newest message is one since the folder was last looked at; yes where no message has a date."""
+    before = min(tavern.last_pass_at or timezone.now(), timezone.now())
+    return chat.last_at is None or chat.last_at > before - SLACK
 
 
 def _spoken(chat_ids: Iterable[UUID]) -> dict[UUID, int]:

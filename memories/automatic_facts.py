@@ -24,8 +24,9 @@ from memories.chosen import own_values
 from memories.local_time import local_now
 from memories.models import ChatActivity, ExtractedChunk, Watermark
 from memories.unread import SHOWN
-from providers.budget_sums import Need
+from providers.budget_sums import UNDER_WAY, Need
 from providers.budgets import standings_of
+from providers.ledger import UNFINISHED
 from providers.models import Call
 from providers.prices import price_of
 from providers.queries import default_connection
@@ -181,11 +182,12 @@ def _held_until(user: User, choices: Choices) -> datetime | None:
 
 
 def _spent(user: User, chat: Chat) -> Decimal:
-    """Dollars since the person's midnight for what was read by itself; calls that still run count with what they may
+    """Dollars since the person's midnight for what was read by itself; calls under way count with what they may
     cost. Of everything, or of this character or group when it has a budget of its own."""
     now = local_now(user, timezone.now())
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     calls = Call.objects.for_user(user).filter(is_automatic=True, started_at__gte=midnight)
+    calls = calls.exclude(error_type=UNFINISHED, started_at__lt=now - UNDER_WAY)
     whose: Character | Group | None = chat.group or chat.character
     if whose is not None and "daily_budget" in own_values(user, whose):
         calls = calls.filter(subject__startswith=subject_of(whose))

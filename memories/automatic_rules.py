@@ -105,17 +105,18 @@ def _put_off(facts: Facts, choices: Choices, now: datetime) -> tuple[str, dateti
         return WAITING, None
     rest = max(timedelta(minutes=choices.cooldown_minutes), LEAST_REST)
     ends = (
-        (WAITING, _after(facts.changed_at, timedelta(minutes=choices.idle_minutes))),
+        (WAITING, _after(facts.changed_at, timedelta(minutes=choices.idle_minutes), now)),
         (QUIET, quiet_until(choices.quiet_from, choices.quiet_until, now)),
-        (COOLDOWN, _after(facts.read_at, timedelta(minutes=choices.cooldown_minutes))),
-        (STOPPED if facts.was_stopped else FAILED, _after(facts.failed_at, rest)),
+        (COOLDOWN, _after(facts.read_at, timedelta(minutes=choices.cooldown_minutes), now)),
+        (STOPPED if facts.was_stopped else FAILED, _after(facts.failed_at, rest, now)),
         (BUDGET, _budget_until(facts, choices, now)),
     )
     return next(((kind, end) for kind, end in ends if end is not None and end > now), (FIRE, None))
 
 
-def _after(moment: datetime | None, wait: timedelta) -> datetime | None:
-    return moment + wait if moment is not None else None
+def _after(moment: datetime | None, wait: timedelta, now: datetime) -> datetime | None:
+    """A moment further ahead than the wait itself is from a clock that was set back, and holds nothing up."""
+    return moment + wait if moment is not None and moment - now <= wait else None
 
 
 def _budget_until(facts: Facts, choices: Choices, now: datetime) -> datetime | None:

@@ -29,6 +29,7 @@ from charmem_site.backup.archive import (
     write,
 )
 from jobs.models import Job, Turn
+from memories.models import ChatActivity
 from sync.models import Tavern
 
 MAX_MANIFEST = 8 * 1024 * 1024
@@ -158,9 +159,11 @@ def _come_to_rest() -> None:
     """After a restore nothing runs or writes by itself; the first pass only compares (architecture, rule 11)."""
     with unscoped("a restore stops all work"):
         Tavern.objects.update(compare_only=True)
-        Job.objects.filter(state__in=Job.ACTIVE).update(
-            state=Job.State.CANCELLED, error="Stopped because a backup was restored.", token=None, lease_until=None
-        )
+        ChatActivity.objects.update(new_at=None, look_at=None)
+        now, error = timezone.now(), "Stopped because a backup was restored."
+        free: dict[str, Any] = {"token": None, "lease_until": None, "worker": "", "is_held": False}
+        stopped = {"state": Job.State.CANCELLED, "error": error, "cancel_requested": False, "finished_at": now}
+        Job.objects.filter(state__in=Job.ACTIVE).update(**stopped, **free)
 
 
 def _unpacked(archive: zipfile.ZipFile, manifest: dict[str, Any], incoming: Path) -> Path:
