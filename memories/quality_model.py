@@ -16,6 +16,7 @@ RULES = {"non_memory": "no_memory", "invented_name": "strange"}  # a check whose
 # How sure a check must be before it is told, so that good bullets are mostly left alone.
 USUAL = 0.5
 THRESHOLDS = {"unsupported": 0.5, "card_leak": 0.62, "meta_narration": 0.58, "reversed_actor": 0.42}
+NEEDED = {"reversed_actor": "reversed"}  # the feature without which nothing speaks for a check
 
 
 def sureness(features: Mapping[str, float], weights: Weights) -> float:
@@ -31,7 +32,8 @@ def doubts(features: Mapping[str, float], fitted: Mapping[str, Weights] = WEIGHT
     """
     found = {check: features[name] for check, name in RULES.items()}
     if features["no_memory"] < USUAL and not features["topic"]:
-        found |= {check: sureness(features, weights) for check, weights in fitted.items()}
+        asked = {check: weights for check, weights in fitted.items() if features.get(NEEDED.get(check, ""), 1.0) > 0}
+        found |= {check: sureness(features, weights) for check, weights in asked.items()}
     scores = {check: _scaled(value, THRESHOLDS.get(check, USUAL)) for check, value in found.items()}
     kept = {check: score for check, score in scores.items() if score >= USUAL}
     return dict(sorted(kept.items(), key=lambda one: (-one[1], one[0])))
