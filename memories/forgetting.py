@@ -40,6 +40,7 @@ from memories.models import (
     ProposalPart,
     Revision,
     RevisionText,
+    Snapshot,
     Watermark,
 )
 from memories.quote_eraser import Eraser
@@ -115,6 +116,7 @@ def erase(user: User, chat: Chat, *, with_memories: bool = False) -> None:
         _erase_states(user, eraser)
         _erase_work(user, eraser)
         HeldMemory.objects.for_user(user).filter(chat=chat).delete()
+        Snapshot.objects.for_user(user).filter(chat=chat).delete()
         try_it.forget(user, chat)
         activity_texts.erase(user, None if with_memories else chat)  # every prompt names known memories
         jobs = ExtractedChunk.objects.for_user(user).filter(chat=chat, job__isnull=False).values("job")

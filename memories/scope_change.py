@@ -18,12 +18,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
-from jobs.models import Job
 from memories import activity, editing, file_state, scope_files, scope_sources, scope_state
 from memories.memory_file import file_for
 from memories.models import MemoryFile, MemoryScope, MemoryShare
 from memories.scope_branches import Family, Source
-from memories.scopes import has_own_file, is_divided, scope_of, share_of
+from memories.scopes import check_not_read, has_own_file, is_divided, scope_of, share_of
 from sync.models import Character, Chat
 
 State = dict[str, Any]
@@ -95,7 +94,9 @@ def choose(user: User, character: Character, scope: str, timeline: str, *, divid
 
 
 def undo(user: User, character: Character, done: Done) -> None:
-    """Take the choice back, and what it moved. ValueError when a file was changed in other ways since."""
+    """Take the choice back, and what it moved. ValueError while chats are read, or when a file was changed in other
+    ways since."""
+    check_not_read(user, character)
     with transaction.atomic():
         if done.batch is not None:
             editing.undo_batch(user, done.batch)
@@ -124,9 +125,7 @@ def _check(user: User, character: Character, new: MemoryScope) -> None:
     shares = MemoryShare.objects.for_user(user).filter(file__character=character)
     if is_divided(new) and shares.exists():
         raise ValueError(_("Others share this memory, so it cannot be divided. End the sharing first."))
-    reading = Job.objects.for_user(user).filter(key=f"extract:{character.pk}", state__in=Job.ACTIVE)
-    if reading.exists():
-        raise ValueError(_("Chats are being read just now. Wait until that is over; nothing was changed."))
+    check_not_read(user, character)
 
 
 def _write(user: User, character: Character, plan: Plan, batch: uuid.UUID) -> int:

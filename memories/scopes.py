@@ -15,8 +15,10 @@ from typing import cast
 from uuid import UUID
 
 from django.db.models import OneToOneRel
+from django.utils.translation import gettext as _
 
 from accounts.models import User
+from jobs.models import Job
 from memories import scope_files
 from memories.memory_file import facts_of, file_for
 from memories.models import MemoryFile, MemoryScope, MemoryShare
@@ -75,6 +77,16 @@ def has_own_file(chosen: MemoryScope, character: Character, chat: Chat) -> bool:
     if chosen.scope == MemoryScope.Scope.CHAT:
         return True
     return chosen.timeline == MemoryScope.Timeline.BRANCHES and _parent(character, chat) is not None
+
+
+def check_not_read(user: User, character: Character) -> None:
+    """ValueError while a job reads chats for the character, alone or with all of a group: whose file a chunk goes
+    into is decided before its call."""
+    rows = Job.objects.for_user(user).filter(state__in=Job.ACTIVE)
+    together = rows.filter(kind="extract_together").values_list("params", flat=True)
+    is_read = rows.filter(key=f"extract:{character.pk}").exists()
+    if is_read or any(str(character.pk) in one.get("members", ()) for one in together):
+        raise ValueError(_("Chats are being read just now. Wait until that is over; nothing was changed."))
 
 
 def is_divided(chosen: MemoryScope) -> bool:

@@ -13,11 +13,10 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from jobs.models import Job
 from memories import activity, editing, file_state, mirrored, scope_files, scope_state, write_back
 from memories.memory_file import file_for
 from memories.models import MemoryFile, MemoryShare
-from memories.scopes import is_divided, scope_of, share_of
+from memories.scopes import check_not_read, is_divided, scope_of, share_of
 from sync.models import Character
 
 
@@ -106,9 +105,7 @@ def _check(user: User, character: Character, other: Character) -> None:
         raise ValueError(_("Others remember in the file of %(name)s. End that first.") % {"name": character.name})
     if _is_divided(other):
         raise ValueError(_("The memory of %(name)s is divided among its chats.") % {"name": other.name})
-    reading = Job.objects.for_user(user).filter(key=f"extract:{character.pk}", state__in=Job.ACTIVE)
-    if reading.exists():
-        raise ValueError(_("Chats are being read just now. Wait until that is over; nothing was changed."))
+    check_not_read(user, character)
 
 
 def _is_divided(character: Character) -> bool:
