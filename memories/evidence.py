@@ -22,6 +22,7 @@ COMMON = frozenset(
 )
 MOST = 3
 ENOUGH = 0.2  # share of a memory's word weight that a message must hold
+WHOLE = 0.9  # a message that holds so much of it says it all: what merely sounds like it is no source
 QUOTE = 200
 
 
@@ -57,7 +58,10 @@ class Evidence:
         self._spread = Counter(word for found in self._terms for word in found)
 
     def supports(self, memory: str) -> list[Support]:
-        """Up to three messages, best first; empty when no message shares enough with the memory."""
+        """Up to three messages, best first; empty when no message shares enough with the memory.
+
+        One that says everything stands alone, so that a change of another one does not put the memory in doubt.
+        """
         wanted = {word: 1 / max(1, self._spread[word]) for word in terms(memory) if self._spread[word]}
         total = sum(wanted.values()) or 1.0
         scored = [
@@ -65,6 +69,8 @@ class Evidence:
             for place, found in enumerate(self._terms)
         ]
         best = sorted(scored, key=lambda one: (-one[0], one[1]))[:MOST]
+        if best and best[0][0] >= WHOLE:
+            best = best[:1]
         return [
             Support(self.lines[place], weight, self._quote(self.lines[place].text, wanted))
             for weight, place in best

@@ -51,7 +51,8 @@ class Scene:
 
     def witnessed(self, chunk: Chunk, character: Character, per_call: int) -> tuple[Chunk, bool]:
         """The beginning of a chunk that belongs together for a member, and whether it was there."""
-        count, is_there = presence.stretch(self.signs(chunk.lines, character), max(presence.SILENCE, per_call // 2))
+        least = presence.absence(per_call, len(self.roster.members))
+        count, is_there = presence.stretch(self.signs(chunk.lines, character), least)
         return beginning(chunk, count), is_there
 
 

@@ -3,7 +3,7 @@
 A member took part in a message when it spoke, or when it was spoken about: its name, or a part of it that only it has
 among those present, stands there as a word. A silence of half a call's messages or more, without any of that, is a
 stretch in which the member was absent; what is shown to it is cut there. Shorter silences belong to the scene: whoever
-listens need not be named in every line.
+listens need not be named in every line, and in a large group two rounds may pass until it is somebody's turn.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ def _bare(word: str) -> str:
 
 def _has(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def absence(per_call: int, members: int) -> int:
+    """How many messages of silence are an absence, where so many go into a call and so many members talk."""
+    return max(SILENCE, per_call // 2, 2 * members)
 
 
 def stretch(signs: Sequence[bool], least: int) -> tuple[int, bool]:

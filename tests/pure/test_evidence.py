@@ -66,5 +66,15 @@ def test_other_scripts_are_compared_too(memory: str, said: str) -> None:
     assert supports[0].quote == said
 
 
+def test_a_message_that_says_it_all_stands_alone_among_others_that_sound_like_it() -> None:
+    keys = ("amber", "copper", "silver")
+    said = [Entry(n, "character", "Brin", f"Brin hid the {key} key in the loft.", key) for n, key in enumerate(keys)]
+    for number, key in enumerate(keys):
+        links = Evidence(lines_of(said)).links(f"Brin hid the {key} key in the loft.")
+        assert [link["index"] for link in links] == [number]
+    links = Evidence(lines_of(said)).links("Brin hid the amber key, the copper key and the silver key.")
+    assert [link["index"] for link in links] == [0, 1, 2]
+
+
 def test_common_words_carry_no_meaning() -> None:
     assert terms("The and for that with") == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memories.presence import stretch, words_of
+from memories.presence import absence, stretch, words_of
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,11 @@ def test_two_of_one_name_are_both_meant() -> None:
 )
 def test_a_long_silence_is_an_absence(signs: str, expected: tuple[int, bool]) -> None:
     assert stretch([one == "x" for one in signs], 5) == expected
+
+
+@pytest.mark.parametrize(("per_call", "members", "least"), [(4, 2, 5), (20, 3, 10), (20, 10, 20), (60, 10, 30)])
+def test_waiting_for_ones_turn_is_no_absence(per_call: int, members: int, least: int) -> None:
+    assert absence(per_call, members) == least
+    for seat in range(members):
+        round_about = [place % members == seat for place in range(3 * members)]
+        assert stretch(round_about, least) == (3 * members, True)
