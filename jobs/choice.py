@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime
+from functools import cache
 
 from django.db.models import Case, Count, F, Max, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
@@ -28,13 +29,7 @@ UNKNOWN_LENGTH = 1_000_000_000
 
 def due(now: datetime) -> QuerySet[Job]:
     """All jobs that could run a chunk now; call it inside `unscoped()`."""
-    return Job.objects.filter(
-        Q(not_before=None) | Q(not_before__lte=now),
-        state__in=(Job.State.QUEUED, Job.State.PAUSED),
-        is_batch=False,
-        cancel_requested=False,
-        is_held=False,
-    )
+    return _waiting().filter(Q(not_before=None) | Q(not_before__lte=now))
 
 
 def next_due(now: datetime, owner: User | None = None) -> tuple[uuid.UUID, uuid.UUID | None] | None:
@@ -43,15 +38,25 @@ def next_due(now: datetime, owner: User | None = None) -> tuple[uuid.UUID, uuid.
     owner_id = owner.pk if owner else _next_owner(now)
     if owner_id is None:
         return None
+    rows = _in_turn().filter(Q(not_before=None) | Q(not_before__lte=now), owner=owner_id)
+    return next(iter(rows[:1]), None)
+
+
+@cache
+def _in_turn() -> QuerySet[Job, tuple[uuid.UUID, uuid.UUID | None]]:
+    """Ids of what waits and of its batch, in turn. Built once, as every chunk asks for it; it holds no rows."""
     left = Case(When(total=0, then=Value(UNKNOWN_LENGTH)), default=F("total") - F("step"))
-    return (
-        due(now)
-        .filter(owner=owner_id)
-        .annotate(turn=Coalesce("parent__served_at", "served_at"), left=left)
-        .order_by(F("turn").asc(nulls_first=True), "-left", F("served_at").asc(nulls_first=True), "created_at")
-        .values_list("pk", "parent_id")
-        .first()
-    )
+    rows = _waiting().annotate(turn=Coalesce("parent__served_at", "served_at"), left=left)
+    turns = (F("turn").asc(nulls_first=True), "-left", F("served_at").asc(nulls_first=True), "created_at")
+    return rows.order_by(*turns).values_list("pk", "parent_id")
+
+
+@cache
+def _waiting() -> QuerySet[Job]:
+    """What nobody runs, holds or cancelled, in no order; built once."""
+    states = (Job.State.QUEUED, Job.State.PAUSED)
+    rows = Job.objects.filter(state__in=states, is_batch=False, cancel_requested=False, is_held=False)
+    return rows.order_by()
 
 
 def _next_owner(now: datetime) -> uuid.UUID | None:

@@ -39,6 +39,24 @@ CALLED = regex.compile(
     r"(?:اسمه|اسمها|يدعى|تدعى|בשם|ชื่อ)\s*([\p{L}\p{M}]{2,12})"
     r"|(?:名叫|叫做|叫作|名为|名為|という名の)(\p{Han}{2,3})|([\p{Han}\p{Katakana}ー]{2,8})という"
 )
+# Chinese: a surname where a name may stand, with one more letter of the name or a title; words that only look so.
+SURNAMES = (
+    "赵孙李周吴郑冯陈蒋沈韩杨朱秦许吕曹魏陶姜谢邹苏潘葛彭鲁袁柳鲍薛贺倪滕殷罗郝傅卞顾孟萧尹姚邵汪祁狄卢莫丁邓郭洪崔龚程邢裴陆"
+    "荣翁荀甄宁仇厉武刘詹叶王张趙孫吳鄭馮陳蔣韓楊許呂魏謝鄒蘇鮑賀羅顧蕭盧鄧龔陸榮寧劉葉張"
+)
+NAMED = regex.compile(rf"(?:^|[和与與跟向给給被由对對把让讓找的是，、《“])([{SURNAMES}]\p{{Han}})")
+NOT_NAMED = frozenset(
+    "许多 许可 许久 许诺 许下 周围 周末 周年 周日 周一 周二 周三 周四 周五 周六 周到 "
+    "程度 程序 陈旧 陈述 苏醒 武器 武功 武林 武士 武力 宁愿 宁静 宁可 顾虑 顾客 顾及 "
+    "谢谢 谢意 谢绝 罗列 叶子 郑重 洪水 孙子 孙女 李子 杨树 韩国 汪洋 贺礼 柳树 陶醉 "
+    "陶器 姜汤 荣誉 荣幸 荣耀 张开 张贴 王国 王位 王子 王后 王室 王宫 王朝 王爷 丁点 "
+    "仇人 仇恨 仇家 厉害 刘海 莫名 莫大 萧条 朱红 陆地 陆续 秦朝 許多 許可 周圍 張開 "
+    "王國 榮譽 顧客 陸地".split()
+)
+APPOSED = regex.compile(
+    r"(?:弁護士|医師|医者|刑事|警部|警官|記者|教授|店主|隣人|友人|親友|社長|部長|課長|船長|隊長|商人|職人|画家|作家|先生|師匠|僧侶|武士|"
+    r"剣士|騎士|大工|村長|町長|市長|記者|探偵|同僚|後輩|先輩|恋人|従兄|従姉|叔父|叔母|兄|弟|姉|妹|息子|娘)の(\p{Han}{2,4})(?=[はがをにとへも、]|から|さん|の)"
+)
 TITLES = frozenset(
     "herr frau fraulein dr doktor professor graf grafin baron baronin furst konig konigin prinz prinzessin kapitan "
     "kapellmeister pfarrer pater bruder schwester onkel tante meister hauptmann kommissar inspektor richter advokat "
@@ -150,6 +168,8 @@ class Known:
         ]
         marked = [match[1] for match in HONORED.finditer(text)]
         marked += [next(filter(None, match.groups())) for match in CALLED.finditer(text)]
+        marked += APPOSED.findall(text) if language == "ja" else []
+        marked += [name for name in NAMED.findall(text) if name not in NOT_NAMED] if language == "zh" else []
         found += [Strange(name, SURE) for name in marked if not self._has_pair(name)]
         if self._scripts_without_case and foreign:
             return found  # names of these scripts have no one spelling in another
@@ -193,9 +213,10 @@ def _one_name(word: str, name: str) -> bool:
     return common >= max(3, shorter - 2) and abs(len(word) - len(name)) <= 3 and len(word) - common <= 3
 
 
-def _parts(word: str) -> list[str]:
+@lru_cache(maxsize=50_000)
+def _parts(word: str) -> tuple[str, ...]:
     folded = POSSESSIVE.sub("", fold(word).replace("ʼ", "'"))
-    return [folded, *regex.split("['-]", folded)] if "-" in folded or "'" in folded else [folded]
+    return (folded, *regex.split("['-]", folded)) if "-" in folded or "'" in folded else (folded,)
 
 
 def _sureness(word: str, before: str, after: str, language: str, *, starts: bool) -> float:

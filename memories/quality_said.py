@@ -10,6 +10,7 @@ from memories.quality_index import Index
 from memories.quality_text import LETTER_PAIRS, Text, found_cues, meanings
 
 WINDOW = 3  # messages side by side that may bear out one bullet
+MUCH = 5.0  # weight of a bullet's words that a few messages hold, and more tells nothing further
 SURELY = 0.75  # how alike words must be to count as said
 VERB_LAST = frozenset({"tr", "ja", "ko", "hi"})
 
@@ -55,13 +56,15 @@ class Said:
         self._speakers = [name for name, _text in messages]
         self._parts = [(place, *one) for place, (_n, text) in enumerate(messages) for one in actors.sentences(text)]
         self.index = Index([part for _place, part, _acted in self._parts], language)
+        self._subjects = [actors.subject(part, people) for _place, part, _acted in self._parts]
         self._unreal: dict[int, bool] = {}
 
     def measure(self, asked: Asked, event: Event) -> dict[str, float]:
         """How far the messages bear a bullet out."""
         by_part = self._by_part(asked)
         return {
-            "window": self._window(asked),
+            "window": (window := self._window(asked)),
+            "matched": min(1.0, window * asked.total / MUCH),
             "lead": max(by_part.values(), default=0.0),
             "acted": self._acted(asked),
             "reversed": self._reversed(by_part, asked.bullet),
@@ -78,20 +81,17 @@ class Said:
 
     def _window(self, asked: Asked) -> float:
         """How much of the bullet the best few messages side by side hold."""
-        count = len(self._speakers)
-        by_message: list[dict[str, float]] = [{} for _place in range(count)]
+        sums = [0.0] * len(self._speakers)  # by the last message of a window
         for word, places in asked.said.items():
+            best: dict[int, float] = {}
             for part, value in places.items():
-                there = by_message[self._parts[part][0]]
-                there[word] = max(value, there.get(word, 0.0))
-        best = 0.0
-        for start in range(count):
-            window: dict[str, float] = {}
-            for message in by_message[start : start + WINDOW]:
-                for word, value in message.items():
-                    window[word] = max(value, window.get(word, 0.0))
-            best = max(best, sum(asked.weights[word] * value for word, value in window.items()))
-        return best / asked.total
+                message = self._parts[part][0]
+                for last in range(message, min(message + WINDOW, len(sums))):
+                    if value > best.get(last, 0.0):
+                        best[last] = value
+            for last, value in best.items():
+                sums[last] += asked.weights[word] * value
+        return max(sums, default=0.0) / asked.total
 
     def _acted(self, asked: Asked) -> float:
         """How much more of the bullet stands in actions between stars than in what was spoken."""
@@ -110,18 +110,21 @@ class Said:
         sides = {who.actor: 0.0, who.other: 0.0}
         for part, score in by_part.items():
             place, sentence, acted = self._parts[part]
-            speaker = self._speakers[place]
-            if speaker in sides:
-                turn = 1.0 if acted else actors.agency(sentence)
-                other = who.other if speaker == who.actor else who.actor
-                doer = speaker if turn > 0 else other
+            speaker, subject = self._speakers[place], self._subjects[part]
+            if subject:
+                doer, turn = subject, 1.0
+            else:
+                turn = 1.0 if acted else actors.agency(sentence, self.language)
+                doer = speaker if turn > 0 else who.other if speaker == who.actor else who.actor
+            if doer in sides and (subject or speaker in sides):
                 sides[doer] = max(sides[doer], score * abs(turn))
         return sides[who.other] - sides[who.actor]
 
     def _denied(self, asked: Asked, event: Event) -> dict[str, float]:
         """Whether what happened was only denied, wished or threatened: by the actor, or behind a frame."""
         parts = {part for part, value in asked.said.get(event.core, {}).items() if value >= SURELY}
-        if not parts or actors.is_negated(asked.bullet):
+        is_told_so = actors.is_negated(asked.bullet) or bool(found_cues(asked.bullet, "unreal", asked.language))
+        if not parts or is_told_so:
             return {"own_unreal": 0.0, "frame_unreal": 0.0}
         if event.is_frame:
             denied = all(actors.is_negated(self._parts[part][1]) for part in parts)
