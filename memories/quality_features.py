@@ -190,6 +190,10 @@ def _form(bullet: str, language: str, words: int) -> dict[str, float]:
 
 
 def _together(values: Mapping[str, float]) -> dict[str, float]:
-    """Features that mean something only side by side: a run of actions, talk without content."""
+    """Features that mean something only side by side: a run of actions, talk without content, what was only denied."""
     run = min(1.0, 2 * values["acted"]) * min(1.0, 2 * values["clauses"])
-    return {"acted_run": run * values["no_outcome"], "empty_speech": values["only_speech"] * values["bare"]}
+    return {
+        "acted_run": run * values["no_outcome"],
+        "empty_speech": values["only_speech"] * values["bare"],
+        "denied": values["own_unreal"] * values["window"],
+    }

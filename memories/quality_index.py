@@ -1,6 +1,7 @@
 """Texts that a bullet is compared with, in whatever form and wording: stems, compounds, meanings (pure).
 
-How alike two words are, 0 to 1: the same or another ending of it 1, a part of a compound 0.8, the same meaning 0.75.
+How alike two words are, 0 to 1: the same or another ending of it 1, a part of a compound 0.8, the same meaning 0.75,
+a shared Chinese letter 0.4.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import regex
 
 from memories.quality_text import UNSPACED, meanings, read
 
-SAME, COMPOUND, MEANING = 1.0, 0.8, 0.75
+SAME, COMPOUND, MEANING, LETTER = 1.0, 0.8, 0.75, 0.4
 LEAST_PART = 5  # letters of a word that may be a part of a compound
 OFTEN = 0.4  # words in more of many texts than this share say nothing about one of them
 MANY = 20
@@ -22,6 +23,7 @@ def _start(word: str) -> str:
 
 
 # Languages that put much behind a stem.
+HAN = regex.compile(r"\p{Han}")
 HANGUL = regex.compile(r"\p{Hangul}")
 LONG_ENDINGS = frozenset({"tr", "ko"})
 
@@ -61,6 +63,7 @@ class Index:
         self._by_start: dict[str, list[str]] = {}
         self._by_meaning: dict[int, list[str]] = {}
         self._long: dict[str, list[str]] = {}
+        self._by_letter: dict[str, list[str]] = {}
         for word in self.places:
             self._enter(word)
         self._found: dict[tuple[str, str], dict[str, float]] = {}
@@ -69,6 +72,8 @@ class Index:
         for meaning in meanings(word, self._language[word]):
             self._by_meaning.setdefault(meaning, []).append(word)
         if UNSPACED.search(word):
+            for letter in HAN.findall(word):
+                self._by_letter.setdefault(letter, []).append(word)
             return
         self._by_start.setdefault(_start(word), []).append(word)
         if len(word) > LEAST_PART + 2:
@@ -87,7 +92,9 @@ class Index:
         for meaning in meanings(word, language):
             found.update(dict.fromkeys(self._by_meaning.get(meaning, ()), MEANING))
         if UNSPACED.search(word):
-            return found | ({word: SAME} if word in self.places else {})
+            letters = HAN.findall(word)
+            shared = {other: LETTER for letter in letters for other in self._by_letter.get(letter, ())}
+            return shared | found | ({word: SAME} if word in self.places else {})
         if len(word) >= LEAST_PART:
             found.update({other: COMPOUND for other in self._long.get(word[:LEAST_PART], ()) if word[:-1] in other})
             for at in range(3, len(word) - LEAST_PART + 1):
