@@ -7,7 +7,7 @@ file names, how far it had read each chat, what it recorded as injected, and its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import Count, Q
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories.charmemory_state import silence_is_no_proof
+from memories.choices import NAMES, USUAL, with_values
 from memories.chosen import settings_of
 from memories.members import readers
 from memories.models import ExtractionSettings, Memory, MemoryFile, Watermark
@@ -148,12 +149,12 @@ def is_reading(tavern: Tavern) -> bool:
 
 
 def differing(theirs: Mapping[str, Any], row: ExtractionSettings) -> list[Choice]:
-    """The settings that the extension has otherwise; values of another kind than ours are left out."""
+    """The settings that the extension has otherwise, within our limits; values of another kind are left out."""
     found = []
     for key, name in SETTINGS.items():
         value, now = theirs.get(key), getattr(row, name)
-        if isinstance(value, float) and isinstance(now, int) and value == int(value):
-            value = int(value)
+        if name in NAMES:
+            value = getattr(with_values(replace(USUAL, **{name: now}), {name: value}), name)
         if type(value) is type(now) and value != now:
             found.append(Choice(name, now, value))
     return found

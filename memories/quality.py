@@ -50,6 +50,7 @@ class Doubt:
 
 HINT = 0.3  # the score of a mere hint
 MOST_WORDS = 3  # that are told of a bullet without support
+LONGEST = 4_000  # characters of a bullet that are looked at; some of the patterns take time that grows with its square
 
 
 class Gate:
@@ -61,7 +62,7 @@ class Gate:
 
     def measure(self, bullet: str) -> Measured:
         """What the doubts are drawn from."""
-        return self._ground.measure(bullet)
+        return self._ground.measure(bullet[:LONGEST])
 
     def check(self, bullet: str) -> list[Doubt]:
         """The doubts about one bullet, strongest first; none means accept it."""

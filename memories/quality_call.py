@@ -21,7 +21,8 @@ from providers.base import ProviderError, Request
 
 PURPOSE = "checking"
 LEAST = 300  # tokens of an answer: some models think first
-NUMBERED = regex.compile(r"^\s*[-*#(\[]*\s*(\d{1,3})\s*[\])]?\s*[.:)\-–—]+\s*(\S.*)$")
+# Bounded, so that a line of nothing but spaces is read in a time that grows with its length only.
+NUMBERED = regex.compile(r"^[-*#(\[]*\s{0,9}(\d{1,3})\s{0,9}[\])]?\s{0,9}[.:)\-–—]+\s*(\S.*)$")
 
 
 def ask(run: JobRun, question: Question, bench: Bench, text: str, bullets: str, *, tokens: int) -> str | None:
@@ -54,6 +55,6 @@ def numbered(text: str) -> dict[int, str]:
     """What an answer says to each number, the first time it names it."""
     found: dict[int, str] = {}
     for line in text.replace("**", "").splitlines():
-        if match := NUMBERED.match(line):
+        if match := NUMBERED.match(line.strip()):
             found.setdefault(int(match[1]), match[2].strip())
     return found

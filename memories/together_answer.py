@@ -1,8 +1,9 @@
 """An answer that was given for several characters at once: which block belongs to whom (pure).
 
 A block says whose it is: `<memory character="Name">`. Names are compared exactly, then without regard to case, accents'
-form and space; nothing is guessed. A block of nobody, or of somebody who was not asked about, makes the whole answer
-unreadable, because it might be anybody's.
+form, space and quotation marks; nothing is guessed. A block of nobody, or of somebody who was not asked about, makes
+the whole answer unreadable, because it might be anybody's. A tag within a sentence is quoted and opens no block, so
+that what somebody said in the chat does not reach the memories of another.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from html import unescape
 
-from memories.answer import Answer, read_answer, without_reasoning
+from memories.answer import ESCAPED_TAG, Answer, read_answer, without_reasoning
 
 LONGEST = 1_000  # characters of one opening tag
 OPENING = re.compile(rf"<memory\b([^>]{{0,{LONGEST}}})>", re.IGNORECASE)
-ESCAPED = re.compile(rf"&lt;(/?memory\b(?:(?!&gt;)[^<>\n]){{0,{LONGEST}}})&gt;", re.IGNORECASE)
 OWNER = re.compile(
-    r"\b(?:character|name|for|char)\s*=\s*(?:\"([^\"]*)\"|“([^”]*)”|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE
+    r"\b(?:character|name|for|char)\s*=\s*(?=(.*))"
+    r"(?:(?:\"([^\"]*)\"|“([^”]*)”|'([^']*)')(?=[\s/]|$)|([^\s\"'>]+))?",
+    re.IGNORECASE | re.DOTALL,
 )
+QUOTES = "\"'“”"
+BEFORE = 20  # characters in front of a tag that tell whether it stands within a sentence
+IN_A_NAME = str.maketrans({"<": "(", ">": ")", '"': "'", "“": "'", "”": "'"})
 
 
 def read_together(
@@ -30,12 +35,13 @@ def read_together(
     The whole is "unreadable" when a block belongs to none of them. When two of the names are alike, a block of that
     name belongs to neither. A cut answer loses only what follows its last whole bullet.
     """
-    text = ESCAPED.sub(r"<\1>", without_reasoning(text, is_truncated=is_truncated))
+    text = without_reasoning(text, is_truncated=is_truncated)
+    text = text if OPENING.search(text) else ESCAPED_TAG.sub(r"<\1>", text)
     whole = read_answer(text, is_truncated=is_truncated, ignore=ignore)
     if whole.kind != "memories":
         return whole, [whole] * len(names)
     parts: dict[int, list[str]] = {}
-    openings = list(OPENING.finditer(text))
+    openings = [one for one in OPENING.finditer(text) if _opens(text, one.start())]
     if not openings or read_answer(text[: openings[0].start()], ignore=ignore).kind == "memories":
         return Answer("unreadable", is_cut=is_truncated), []
     for place, opening in enumerate(openings):
@@ -58,32 +64,41 @@ def _answer(blocks: list[str], is_truncated: bool, ignore: Collection[str]) -> A
     return found if found.kind == "memories" else Answer("nothing", is_cut=is_cut)
 
 
+def _opens(text: str, start: int) -> bool:
+    """Whether a tag stands at the beginning of its line or behind another tag."""
+    return text[max(0, start - BEFORE) : start].rstrip(" \t*#`-•")[-1:] in ("", "\n", ">")
+
+
 def owner(attributes: str, names: Sequence[str]) -> int | None:
     """Which of the names an opening tag names; None when it names none of them, or two that are alike."""
     match = OWNER.search(attributes)
     if match is None:
         return None
-    said = unescape(next(one for one in match.groups() if one is not None))
-    for form in (str, plain):
-        found = [place for place, name in enumerate(names) if form(name) == form(said)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            return None
+    whole, *quoted = match.groups()
+    rest = whole.strip().removesuffix("/").strip()
+    bare = rest[1:-1] if len(rest) > 1 and rest[0] in QUOTES and rest[-1] in QUOTES else rest
+    for said in (bare, *(one for one in quoted if one is not None)):
+        for form in (str, plain):
+            found = [place for place, name in enumerate(names) if form(name) == form(unescape(said))]
+            if found:
+                return found[0] if len(found) == 1 else None
     return None
 
 
 def plain(name: str) -> str:
     """A name as it is compared."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", name).translate(IN_A_NAME).casefold().split())
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """The names as the prompt gives them: those that are alike get a number, so that an answer can tell them apart."""
-    seen: dict[str, int] = {}
-    found = []
+    """The names as the prompt gives them: those that are alike get a number, so that an answer can tell them apart.
+
+    Brackets and quotation marks that would end a tag are others.
+    """
+    found: dict[str, str] = {}
     for name in names:
-        name = " ".join(name.split()) or "?"
-        count = seen[plain(name)] = seen.get(plain(name), 0) + 1
-        found.append(name if count == 1 else f"{name} ({count})")
-    return found
+        bare = " ".join(name.translate(IN_A_NAME).split()) or "?"
+        numbered = (f"{bare} ({count})" for count in range(2, len(names) + 2))
+        free = next(one for one in (bare, *numbered) if plain(one) not in found)
+        found[plain(free)] = free
+    return list(found.values())

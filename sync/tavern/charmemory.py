@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from sync.tavern.settings_file import SettingsError
-from sync.tavern.text import table, whole, word
+from sync.tavern.text import plain, table, whole, word
 
 LONGEST_PROMPT = 100_000
 LONGEST_INJECTED = 16_000
 MOST_INJECTED = 5_000  # messages of one chat
+MOST_ROWS = 200  # of one kind for one message
 JSONL = ".jsonl"
 
 
@@ -60,10 +62,10 @@ def read_state(data: bytes) -> ExtensionState | None:
     own = _own(data)
     if not own:
         return None
-    plain = {key: value for key, value in own.items() if isinstance(value, bool | int | float | str)}
+    simple = {key: value for key, value in own.items() if isinstance(value, bool | int | float | str)}
     secret = {"nanogptApiKey", "extractionPrompt", "groupExtractionPrompt", "conversionPrompt"}
     return ExtensionState(
-        values={key: value for key, value in plain.items() if key not in secret and len(str(value)) <= 1000},
+        values={key: value for key, value in simple.items() if key not in secret and len(str(value)) <= 1000},
         source=word(own.get("source"), 40) or "provider",
         prompts=_prompts(own),
         providers=_providers(own),
@@ -82,7 +84,7 @@ def read_keys(data: bytes) -> dict[str, str]:
 def read_chat_state(metadata: Mapping[str, Any]) -> ChatState:
     """Its part of a chat's metadata; broken values count as none."""
     injected = {}
-    for key, value in list(table(metadata.get("injectionData")).items())[:MOST_INJECTED]:
+    for key, value in islice(table(metadata.get("injectionData")).items(), MOST_INJECTED):
         if str(key).isdecimal() and len(str(key)) < 9 and isinstance(value, dict):
             injected[int(key)] = _snapshot(value)
     return ChatState(_index(metadata.get("lastExtractedIndex")), injected)
@@ -93,7 +95,8 @@ def _own(data: bytes) -> dict[str, Any]:
         value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise SettingsError("settings.json is not valid JSON.") from None
-    return table(table(table(value).get("extension_settings")).get("charMemory"))
+    own = table(table(value).get("extension_settings")).get("charMemory")
+    return table(plain(own))
 
 
 def _prompts(own: dict[str, Any]) -> dict[str, str]:
@@ -194,14 +197,19 @@ def _snapshot(value: dict[str, Any]) -> dict[str, Any]:
             }
             for one in _rows(value.get("extensionPrompts"))
         ],
-        "tokens": {k: v for k, v in table(value.get("tokenData")).items() if isinstance(v, int) and len(str(k)) < 60},
+        "tokens": _tokens(value.get("tokenData")),
         "at": word(value.get("timestamp"), 60),
     }
 
 
 def _rows(value: Any) -> list[Any]:
-    return value[:200] if isinstance(value, list) else []
+    return value[:MOST_ROWS] if isinstance(value, list) else []
 
 
 def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return whole(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _tokens(value: Any) -> dict[str, int]:
+    found = ((word(key, 60), _number(count)) for key, count in islice(table(value).items(), MOST_ROWS))
+    return {key: count for key, count in found if count is not None}

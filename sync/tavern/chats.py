@@ -20,6 +20,7 @@ from sync.tavern.problem import Problem, Problems
 from sync.tavern.text import clean, rows, table, whole, word
 
 LONGEST_LINE = 8 * 1024 * 1024
+LONGEST_HEADER = 64 * 1024 * 1024  # extensions keep what they note about every message in the first line
 USER, CHARACTER, SYSTEM, UNREADABLE = "user", "character", "system", "unreadable"
 MOST_SWIPES = 2**31 - 1
 NO_OTHERS: frozenset[str] = frozenset()
@@ -114,6 +115,7 @@ class ChatReader:
                 is_first = False
                 if self._take_header(raw):
                     continue
+                raw.data = None if raw.length > LONGEST_LINE + 1 else raw.data
             line = self._message(raw)
             self.count += 1
             yield line
@@ -165,11 +167,11 @@ class ChatReader:
 
     def _raw_lines(self) -> Iterator[_Raw]:
         file, offset, number = self.file, 0, 0
-        while data := file.readline(LONGEST_LINE + 1):
+        while data := file.readline((LONGEST_LINE if number else LONGEST_HEADER) + 1):
             number += 1
             length, kept = len(data), data
             is_whole = data.endswith(b"\n")
-            if length > LONGEST_LINE and not is_whole:
+            if length > (LONGEST_LINE if number > 1 else LONGEST_HEADER) and not is_whole:
                 rest = _skip_rest(file)
                 length, is_whole = length + rest, True
                 yield _Raw(number, offset, length, None, is_whole)
@@ -312,10 +314,11 @@ def _header(value: dict[str, Any]) -> ChatHeader:
 
 
 def _role(value: dict[str, Any], is_hidden: bool) -> str:
-    """A notice of SillyTavern has `extra.type` and is hidden; a hidden story message has no type."""
+    """A notice of SillyTavern is hidden and has `extra.type`, or no name; a hidden story message has a name, no type."""
     if is_hidden:
         kind = table(value.get("extra")).get("type")
-        if isinstance(kind, str) and kind and kind != "narrator":
+        is_typed = isinstance(kind, str) and kind and kind != "narrator"
+        if is_typed or not (value.get("is_user") or value.get("name")):
             return SYSTEM
     return USER if value.get("is_user") else CHARACTER
 

@@ -177,7 +177,8 @@ def test_pages_without_ids_show_and_change_nothing_of_others(alice: User, charli
 FIELDS = (
     "character chat before block memory file folder tavern connection person parent job next revision attachment "
     "base_url url name preset text topic bullets decision from show page choose all token where batch upload draft find"
-    " member speaker who instead what group group_calls"
+    " member speaker who instead what group group_calls whose with choice moves takes take check mode memory_id q at to"
+    " subject model purpose day how price everything now on own_interval interval"
 ).split()
 
 
@@ -212,7 +213,8 @@ def complaints(method: str, path: str, answer: Any, is_right: bool) -> list[str]
 
 def random_path(route: Route) -> str:
     """The address with ids that nobody has."""
-    return route.path([NOBODYS[p.key][0] if p.key in NOBODYS else uuid.uuid4() for p in route.params])
+    unknown = {"uuid": uuid.uuid4(), "int": 2**31 - 1}
+    return route.path([NOBODYS[p.key][0] if p.key in NOBODYS else unknown[p.converter] for p in route.params])
 
 
 def mixtures(route: Route, hers: dict[str, Any], his: dict[str, Any]) -> Iterator[list[object]]:

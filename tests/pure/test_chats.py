@@ -80,12 +80,14 @@ def test_hidden_is_not_a_notice() -> None:
         said("help text", is_system=True, extra={"type": "help"}),
         said("a narrator, hidden", is_system=True, extra={"type": "narrator"}),
         said("the user", is_user=True, is_system=True),
+        said("a notice of nobody", name="", is_system=True),
     )
     assert [(line.role, line.is_hidden) for line in lines] == [
         ("character", True),
         ("system", True),
         ("character", True),
         ("user", True),
+        ("system", True),
     ]
 
 
@@ -248,3 +250,13 @@ def test_half_a_surrogate_and_nul_become_storable() -> None:
 
 def test_the_limit_is_the_one_that_is_told() -> None:
     assert chats.LONGEST_LINE == 8 * 1024 * 1024
+
+
+def test_a_header_full_of_an_extensions_notes_stays_the_header() -> None:
+    """Otherwise it would count as a message, and every number in the chat would move by one."""
+    notes = {"charMemory": {"injectionData": {str(n): {"timestamp": "x" * 16_000} for n in range(700)}}}
+    header = json.dumps({"user_name": "Wren", "chat_metadata": {"integrity": "same", **notes}})
+    assert len(header) > chats.LONGEST_LINE
+    reader = chats.ChatReader(io.BytesIO(f"{header}\n{json.dumps({'name': 'Wren', 'mes': 'Hello.'})}".encode()))
+    assert [(line.index, line.text) for line in reader.lines()] == [(0, "Hello.")]
+    assert reader.header.integrity == "same"
