@@ -15,6 +15,7 @@ from accounts.models import User
 from charmem_site.middleware import CSP
 from jobs.models import Job
 from sync.models import Tavern
+from tests.support.builders import make_character, make_chat, make_group, make_tavern
 
 TEMPLATES = [
     path
@@ -117,3 +118,17 @@ def test_a_fragment_without_a_session_reloads_the_page_instead_of_showing_the_do
     answer = client.get("/frame/live/", headers={"HX-Request": "true"})
     assert (answer.status_code, answer.content) == (401, b"")
     assert answer.headers["HX-Refresh"] == "true"
+
+
+def test_a_groups_chat_is_found_under_groups_and_reading_many_chats_under_jobs(
+    alice: User, alice_client: Client
+) -> None:
+    tavern = make_tavern(alice)
+    seraphine = make_character(tavern, "Seraphine")
+    own, shared = make_chat(seraphine), make_chat(make_group(tavern, seraphine))
+    places = {f"/chats/{own.pk}/": "Characters", f"/chats/{shared.pk}/": "Groups", "/batch/": "Jobs"}
+    places |= {f"/chats/{shared.pk}/{page}/": "Groups" for page in ("range", "reset", "branches", "forget")}
+    for path, label in places.items():
+        rail = alice_client.get(path).content.decode().partition('class="rail"')[2].partition("</nav>")[0]
+        here = re.findall(r'aria-current="page".*?<span>(\w+)</span>', rail)
+        assert here == [label], path
