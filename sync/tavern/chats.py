@@ -314,7 +314,7 @@ def _header(value: dict[str, Any]) -> ChatHeader:
 
 
 def _role(value: dict[str, Any], is_hidden: bool) -> str:
-    """A notice of SillyTavern is hidden and has `extra.type`, or no name; a hidden story message has a name, no type."""
+    """A notice of SillyTavern is hidden and has `extra.type` or no name; a hidden story message has a name, no type."""
     if is_hidden:
         kind = table(value.get("extra")).get("type")
         is_typed = isinstance(kind, str) and kind and kind != "narrator"
