@@ -12,23 +12,23 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
-from django.db import OperationalError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from jobs.run import MORE, JobFailed, JobPaused, JobRun, Outcome, Stopped, done
+from jobs.run import MORE, JobFailed, JobRun, Outcome, Stopped, done
 from memories import again_result, extraction_chunk, extraction_plan, scopes
 from memories.again_range import memories_from, range_of
 from memories.consolidation_parts import DONE, SPLIT, WAITING
-from memories.consolidation_run import set_state
 from memories.extraction_call import TooLong, ask
 from memories.extraction_judge import Fact, Findings, settle
 from memories.extraction_plan import Plan
 from memories.file_editor import NewMemory
 from memories.group_chat import participants
 from memories.models import Proposal, ProposalPart
+from memories.proposal_turn import take_turn
 from memories.reading import Mark
 from memories.transcript import Chunk, Entry
 from providers.models import Call
@@ -52,34 +52,10 @@ class Work:
 
 def run(run: JobRun) -> Outcome:
     """One turn: cut into parts, or one call, or the result."""
-    proposal = _proposal(run)
-    if proposal.state in (Proposal.State.READY, Proposal.State.APPLIED, Proposal.State.DISCARDED):
-        return done(proposal.report.get("result", {}))
-    try:
-        return _turn(run, proposal)
-    except (JobPaused, OperationalError):
-        raise
-    except Stopped:
-        if run.lease.cancelled:
-            set_state(proposal, Proposal.State.STOPPED)
-        raise
-    except Exception:
-        set_state(proposal, Proposal.State.FAILED)
-        raise
-
-
-def _proposal(run: JobRun) -> Proposal:
-    rows = Proposal.objects.for_user(run.owner).filter(pk=run.params["proposal"])
-    proposal = rows.select_related("file__character__tavern", "connection", "job", "draft").first()
-    if proposal is None:
-        raise JobFailed(_("This reading was deleted; nothing was changed."), error_type="gone", retry=False)
-    proposal.owner = proposal.file.owner = run.owner
-    return proposal
+    return take_turn(run, partial(_turn, run), gone=_("This reading was deleted; nothing was changed."))
 
 
 def _turn(run: JobRun, proposal: Proposal) -> Outcome:
-    if proposal.state != Proposal.State.RUNNING:
-        set_state(proposal, Proposal.State.RUNNING)
     work = _work(run, proposal)
     if not proposal.parts.exists():
         _cut(work)

@@ -15,14 +15,12 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from django.db import OperationalError
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.ownership import unscoped
-from jobs.run import MORE, JobFailed, JobPaused, JobRun, Outcome, Stopped, done
+from jobs.run import MORE, JobFailed, JobRun, Outcome, Stopped, done
 from memories import consolidation_result, conversion_made
 from memories.consolidation_call import CutOff, NoUse, Read, ask
 from memories.consolidation_parts import DONE, FAILED, SPLIT, WAITING, Tree, answer_of
@@ -33,6 +31,7 @@ from memories.extraction_plan import seed_of
 from memories.extraction_prompt import Measure
 from memories.grouping import alike_in_order
 from memories.models import Proposal, ProposalPart
+from memories.proposal_turn import take_turn
 from providers.models import Call, Connection
 from providers.tokens import estimate_tokens
 
@@ -64,42 +63,10 @@ class Work:
 
 def run(run: JobRun) -> Outcome:
     """One turn: cut into parts, or one call, or the result."""
-    proposal = _proposal(run)
-    if proposal.state in (Proposal.State.READY, Proposal.State.APPLIED, Proposal.State.DISCARDED):
-        return done(proposal.report.get("result", {}))
-    try:
-        return _turn(run, proposal)
-    except (JobPaused, OperationalError):
-        raise
-    except Stopped:
-        if run.lease.cancelled:
-            set_state(proposal, Proposal.State.STOPPED)
-        raise
-    except Exception:
-        set_state(proposal, Proposal.State.FAILED)
-        raise
-
-
-def set_state(proposal: Proposal, state: str) -> None:
-    """Write the state of a consolidation that has no result yet."""
-    under_way = (Proposal.State.PLANNED, Proposal.State.RUNNING, Proposal.State.STOPPED, Proposal.State.FAILED)
-    with unscoped("the state of a proposal that the caller holds"):
-        Proposal.objects.filter(pk=proposal.pk, state__in=under_way).update(state=state)
-    proposal.state = state
-
-
-def _proposal(run: JobRun) -> Proposal:
-    rows = Proposal.objects.for_user(run.owner).filter(pk=run.params["proposal"])
-    proposal = rows.select_related("file__character", "connection", "job", "draft").first()
-    if proposal is None:
-        raise JobFailed(_("This consolidation was deleted; nothing was changed."), error_type="gone", retry=False)
-    proposal.owner = proposal.file.owner = run.owner
-    return proposal
+    return take_turn(run, partial(_turn, run), gone=_("This consolidation was deleted; nothing was changed."))
 
 
 def _turn(run: JobRun, proposal: Proposal) -> Outcome:
-    if proposal.state != Proposal.State.RUNNING:
-        set_state(proposal, Proposal.State.RUNNING)
     work = _work(run, proposal)
     waiting = next((part for part in work.tree.parts if part.state == WAITING), None)
     if waiting is not None:

@@ -24,6 +24,7 @@ from memories import (
     conversion_source,
     drafts,
     memory_file,
+    proposal_turn,
     proposals,
 )
 from memories.blocks import clean_loose
@@ -309,13 +310,13 @@ def run(run: JobRun) -> Outcome:
     proposal.owner = proposal.file.owner = run.owner
     if proposal.state in (Proposal.State.READY, Proposal.State.APPLIED, Proposal.State.DISCARDED):
         return done(proposal.report.get("result", {}))
-    consolidation_run.set_state(proposal, Proposal.State.RUNNING)
+    proposal_turn.set_state(proposal, Proposal.State.RUNNING)
     run.progress(doing=_("reading %(name)s") % {"name": proposal.source_name})
     text = conversion_source.text_of(proposal)
     try:
         reading = reading_of(proposal.source_name, text, proposal.params["format"], proposal.params["decoding"])
     except ValueError as error:
-        consolidation_run.set_state(proposal, Proposal.State.FAILED)
+        proposal_turn.set_state(proposal, Proposal.State.FAILED)
         raise JobFailed(str(error), error_type="source", retry=False) from error
     run.check()
     with run.commit():

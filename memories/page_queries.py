@@ -20,6 +20,7 @@ from memories.queries import extraction_settings
 from memories.review_queries import ReviewCounts, counts_of
 from memories.scopes import share_of
 from memories.unread import Unread, unread_by_character
+from providers import prices
 from providers.queries import default_connection
 from sync.models import Attachment, Character, Tavern
 
@@ -56,12 +57,13 @@ def price_of(user: User, unread: Unread) -> Decimal | None:
     connection = default_connection(user)
     if connection is None:
         return None
+    known = prices.price_of(connection)
     return reading_price(
         messages=unread.messages,
         letters=unread.letters,
         per_call=extraction_settings(user).messages_per_call,
-        price_in=connection.price_in,
-        price_out=connection.price_out,
+        price_in=known.input,
+        price_out=known.output,
     )
 
 

@@ -22,8 +22,8 @@ from memories import drafts
 from memories.again_run import KIND as REREAD
 from memories.consolidation_parts import FAILED, WAITING
 from memories.consolidation_run import KIND as CONSOLIDATE
-from memories.consolidation_run import set_state
 from memories.models import Draft, MemoryFile, Proposal
+from memories.proposal_turn import set_state
 
 CONVERT = "convert"
 UNDER_WAY = (Proposal.State.PLANNED, Proposal.State.RUNNING)
