@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import Row
-from bench.fit_gate import LABELLED, OWN, ROOT, Example, examples, fit_all, scenes
+from bench.fit_gate import FRESH, LABELLED, OWN, STORY, Example, examples, fit_all, scenes, story
 from memories.names import SourceWords
 from memories.quality import Gate, Scene
 from memories.quality_model import doubts
@@ -30,7 +30,6 @@ FLOORS |= {"card_leak": 70, "meta_narration": 70, "temporary": 60, "unsupported"
 CEILING = 8.0
 LABELS = (*FLOORS, "reversed_actor", "good")
 EXISTING, MESSAGES, BULLETS, CHUNKS = 1_000, 20, 5, 20
-STORY = ROOT / "sync" / "sample_story" / "facts.json"
 SYLLABLES = [a + b for a in "bcdfgklmnprstv" for b in "aeiou"]
 
 
@@ -43,11 +42,14 @@ class Verdict:
 
 
 def run() -> list[Row]:
-    """Labelled scenes, our own, others that were named, and the time."""
-    labelled, own = scenes(LABELLED), scenes(OWN)
-    seen, ours = examples(labelled), examples(own)
-    rows = _rows("labelled, each scene left out", _held_out(seen, [*seen, *ours]), _naive(labelled), is_judged=True)
-    rows += _rows("own, each scene left out", _held_out(ours, [*seen, *ours]), _naive(own))
+    """Labelled scenes, our own, the sample story, others that were named, and the time."""
+    labelled, own, fresh = scenes(LABELLED), scenes(OWN), scenes(FRESH)
+    seen, ours, later, told = examples(labelled), examples(own), examples(fresh), story()
+    every = [*seen, *ours, *later, *told]
+    rows = _rows("labelled, each scene left out", _held_out(seen, every), _naive(labelled), is_judged=True)
+    rows += _rows("own, each scene left out", _held_out(ours, every), _naive(own))
+    rows += _rows("written without a look at the lists, each scene left out", _held_out(later, every), _naive(fresh))
+    rows += _rows("facts of the sample story, each chat left out", _held_out(told, every), None)
     rows += _rows("own, fitted to the labelled ones only", _judged(ours, fit_all(seen)), None)
     for path in _further():
         found = scenes(path)
@@ -118,7 +120,7 @@ def _promise(label: str, flagged: float) -> Row:
 def _times() -> list[Row]:
     """Processor time with 1,000 memories and 20 new messages each time, as chunk after chunk brings them."""
     rng = random.Random(11)
-    facts = [fact["text"].split() for fact in json.loads(STORY.read_text("utf-8"))["facts"]]
+    facts = [fact["text"].split() for fact in json.loads((STORY / "facts.json").read_text("utf-8"))["facts"]]
     words = ["".join(rng.choices(SYLLABLES, k=rng.randint(2, 4))) for _ in range(4000)]
     existing = [_other(rng, facts, words) for _ in range(EXISTING)]
     card = " ".join(f"{_other(rng, facts, words)}." for _ in range(8))

@@ -60,7 +60,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
     "unsupported": (
         *("+own_unreal", "+frame_unreal", "+missing", "+core_missing", "+reversed", "-long", "-frame"),
-        *("-window", "-lead", "+denied"),
+        *("-window", "-lead", "+denied", "+thin"),
     ),
     "reversed_actor": ("+reversed",),
 }

@@ -190,10 +190,13 @@ def _form(bullet: str, language: str, words: int) -> dict[str, float]:
 
 
 def _together(values: Mapping[str, float]) -> dict[str, float]:
-    """Features that mean something only side by side: a run of actions, talk without content, what was only denied."""
+    """Features that mean something only side by side: a run of actions, talk without content, what was only denied,
+    a short claim of which little was said.
+    """
     run = min(1.0, 2 * values["acted"]) * min(1.0, 2 * values["clauses"])
     return {
         "acted_run": run * values["no_outcome"],
         "empty_speech": values["only_speech"] * values["bare"],
         "denied": values["own_unreal"] * values["window"],
+        "thin": values["short"] * (1 - values["window"]),
     }

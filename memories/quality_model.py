@@ -15,7 +15,7 @@ Weights = Mapping[str, float]  # by feature; "" is the constant
 RULES = {"non_memory": "no_memory", "invented_name": "strange"}  # a check whose sureness is a feature itself
 # How sure a check must be before it is told, so that good bullets are mostly left alone.
 USUAL = 0.5
-THRESHOLDS = {"play_by_play": 0.55, "card_leak": 0.5, "meta_narration": 0.62, "recall_echo": 0.4}
+THRESHOLDS = {"card_leak": 0.5, "meta_narration": 0.62, "recall_echo": 0.4}
 THRESHOLDS |= {"repeat_existing": 0.45, "unsupported": 0.65, "reversed_actor": 0.52}
 
 NEEDED = {"reversed_actor": "reversed"}  # the feature without which nothing speaks for a check

@@ -269,7 +269,11 @@ def scenes(name: str) -> list[dict[str, Any]]:
 # What is not in the messages is the hardest to tell by words, and hardest in languages with fewer known meanings.
 @pytest.mark.parametrize(
     ("name", "floors"),
-    [("conformance/quality_gate.json", FLOORS), ("gate_own.json", FLOORS | {"unsupported": 30})],
+    [
+        ("conformance/quality_gate.json", FLOORS),
+        ("gate_own.json", FLOORS | {"unsupported": 30}),
+        ("gate_fresh.json", FLOORS | {"repeat_existing": 75}),
+    ],
 )
 def test_the_labelled_scenes(name: str, floors: dict[str, int]) -> None:
     seen: dict[str, list[bool]] = defaultdict(list)
