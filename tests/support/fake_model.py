@@ -5,6 +5,7 @@
         fake.requests                      # every request so far: method, path, headers, body (parsed JSON)
         fake.answer_with("…")              # this text for every following chat request
         fake.answers("first", "second")    # one text each, then the default again
+        fake.rule = rule                   # rule(prompt) gives the text before all other scripts; None: as without it
         fake.respond(500, {"error": …})    # one raw response next (repeatable; queue order); str/bytes body too
         fake.latency = 0.3                 # seconds before each answer
         fake.max_in_flight                 # most requests that were being answered at the same moment
@@ -26,6 +27,7 @@ import re
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -94,6 +96,7 @@ class FakeModel:
         self.max_in_flight = 0
         self._in_flight = 0
         self._default: str | None = None
+        self.rule: Callable[[str], str | None] = lambda _prompt: None
         self._queue: deque[Scripted | str] = deque()
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
@@ -283,7 +286,8 @@ def _handler(fake: FakeModel) -> type[BaseHTTPRequestHandler]:
             return self._send(200, plain) if plain is not None else self._chat(path, body)
 
         def _chat(self, path: str, body: Any) -> None:
-            scripted = fake.next_scripted()
+            ruled = fake.rule(prompt_of(body))
+            scripted = fake.next_scripted() if ruled is None else ruled
             if fake.latency:
                 time.sleep(fake.latency)
             if isinstance(scripted, Scripted):
