@@ -96,7 +96,7 @@ def total(costs: Sequence[Cost | ChatCost]) -> Sum:
     sums = [sum(getattr(one, name) for one in costs) for name in ("messages", "calls", "tokens_in", "tokens_out")]
     prices = [one.price for one in costs]
     known = [price for price in prices if price is not None]
-    return Sum(*sums, price=sum(known, Decimal(0)) if len(known) == len(prices) else None)
+    return Sum(*sums, sum(known, Decimal(0)) if len(known) == len(prices) else None)
 
 
 def _characters(user: User) -> list[Branch]:

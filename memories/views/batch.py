@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,6 +17,7 @@ from memories.page_queries import price_of, total_unread
 from memories.unread import unread_by_character, unread_by_group
 from memories.views.saying import explained, say
 from providers.queries import default_connection
+from sync.models import Chat
 
 
 @require_safe
@@ -46,12 +48,20 @@ def start(request: PersonRequest) -> HttpResponse:
     """Read the chosen chats, or everything that is unread."""
     user = request.user
     if "price" in request.POST:
-        chats = "&".join(f"chat={one}" for one in request.POST.getlist("chat") if is_uuid(one))
+        chats = "&".join(f"chat={one}" for one in _wanted(request))
         return redirect(f"{reverse('memories:batch')}?{chats}#sum")
     with explained(request):
-        ids = [one for one in request.POST.getlist("chat") if is_uuid(one)]
-        wish = batch_start.everything(user) if "everything" in request.POST else batch_start.chosen(user, ids)
+        is_all = "everything" in request.POST
+        wish = batch_start.everything(user) if is_all else batch_start.chosen(user, _wanted(request))
         job = batch_start.start_batch(user, wish)
         say(request, _("The reading has begun. You may close this page; it goes on by itself."))
         return redirect("jobs:detail", job.pk)
     return redirect("memories:batch")
+
+
+def _wanted(request: PersonRequest) -> list[str]:
+    """Ids of the ticked chats and, of a page without JavaScript, of all chats of the ticked characters and groups."""
+    whose = [one for one in request.POST.getlist("whose") if is_uuid(one)]
+    theirs = Chat.objects.for_user(request.user).filter(Q(character__in=whose) | Q(group__in=whose))
+    ticked = [one for one in request.POST.getlist("chat") if is_uuid(one)]
+    return [*ticked, *(str(pk) for pk in theirs.values_list("pk", flat=True))] if whose else ticked

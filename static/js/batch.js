@@ -31,6 +31,7 @@ function money(dollars, number) {
 
 if (form) {
   for (const hidden of form.querySelectorAll(".no-js")) hidden.hidden = true;
+  for (const branch of form.querySelectorAll("[data-branch]")) branch.removeAttribute("name");
   form.addEventListener("change", (event) => {
     if (event.target.matches("[data-branch]")) {
       for (const one of leavesOf(event.target)) one.checked = event.target.checked;

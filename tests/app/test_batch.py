@@ -177,13 +177,16 @@ def test_the_page_without_javascript(alice_client: Client, three: list[Character
     priced = soup(alice_client.get(answer["Location"].partition("#")[0]))
     assert "42 messages, 5 calls" in words(priced.select_one("#sum")) and "¢" in words(priced.select_one("#sum"))
     assert len(priced.select("input[name=chat][checked]")) == 2
+    answer = alice_client.post("/batch/start/", {"price": "1", "whose": [str(odo.pk), "nonsense"]})
+    whole = soup(alice_client.get(answer["Location"].partition("#")[0]))
+    assert words(whole.select_one("#sum")) == words(priced.select_one("#sum")), "a tick at the name means all its chats"
 
 
 def test_a_stranger_starts_nothing(alice: User, three: list[Character], charlie: User) -> None:
     stranger = Client()
     stranger.force_login(charlie)
     make_connection(charlie)
-    stranger.post("/batch/start/", {"chat": chats_of(three[0])})
+    stranger.post("/batch/start/", {"chat": chats_of(three[0]), "whose": str(three[0].pk)})
     assert not Job.objects.for_user(charlie).exists() and not Job.objects.for_user(alice).exists()
     assert "Odo" not in words(soup(stranger.get("/batch/")))
 
