@@ -62,16 +62,15 @@ def calls_about(user: User, head: str) -> Q:
 
 
 def _look_up(user: User, heads: Iterable[str]) -> dict[str, Named]:
-    kinds: dict[str, list[str]] = {}
+    kinds: dict[str, dict[str, str]] = {}  # kind → {head: key}
     for head in heads:
         kind, _colon, key = head.partition(":")
-        kinds.setdefault(kind, []).append(key)
+        kinds.setdefault(kind, {})[head] = key
     found: dict[str, Named] = {}
     for kind, keys in kinds.items():
-        known = _names[kind](user, keys) if kind in _names else {}
+        known = _names[kind](user, list(keys.values())) if kind in _names else {}
         missing = Named(_("gone since") if kind in _names else _("other work"))
-        for key in keys:
+        for head, key in keys.items():
             named = known.get(key, missing)
-            head = f"{kind}:{key}" if key or kind else ""
             found[head] = replace(named, under="") if named.under == head else named
     return found
