@@ -144,7 +144,7 @@ def test_budgets_hold_whatever_is_typed(alice: User, alice_client: Client) -> No
 
 @pytest.mark.parametrize(
     "subject",
-    ["xyz", "character", "character:", "character:xyz", ":", ":x", "chat:1/group:2", "group:" + "9" * 300, "/"],
+    ["xyz", "character", "character:", "character:xyz", ":", ":x", "chat:1/group:2", "group:" + "9" * 300],
 )
 def test_calls_about_what_is_no_subject(alice_client: Client, subject: str) -> None:
     assert alice_client.get("/settings/spending/calls/", {"subject": subject}).status_code == 200
