@@ -93,10 +93,12 @@ def fill(user: User, branch: Branch) -> None:
 
 def total(costs: Sequence[Cost | ChatCost]) -> Sum:
     """All of them together."""
-    sums = [sum(getattr(one, name) for one in costs) for name in ("messages", "calls", "tokens_in", "tokens_out")]
+    names = ("messages", "calls", "tokens_in", "tokens_out")
+    messages, calls, tokens_in, tokens_out = (sum(getattr(one, name) for one in costs) for name in names)
     prices = [one.price for one in costs]
     known = [price for price in prices if price is not None]
-    return Sum(*sums, sum(known, Decimal(0)) if len(known) == len(prices) else None)
+    price = sum(known, Decimal(0)) if len(known) == len(prices) else None
+    return Sum(messages, calls, tokens_in, tokens_out, price)
 
 
 def _characters(user: User) -> list[Branch]:
