@@ -20,7 +20,7 @@ from jobs.models import Job
 from memories import queries
 from memories.automatic_rules import Facts
 from memories.choices import Choices
-from memories.chosen import own_values
+from memories.chosen import choices_for, own_values
 from memories.local_time import local_now
 from memories.models import ChatActivity, ExtractedChunk, Watermark
 from memories.unread import SHOWN
@@ -179,6 +179,12 @@ def _held_until(user: User, choices: Choices) -> datetime | None:
         return None
     need = Need(price_of(connection).cost(0, tokens), tokens)
     return max((one.period.end for one in standings_of(user) if one.is_passed_by(need)), default=None)
+
+
+def is_spent(user: User, chat: Chat) -> bool:
+    """Whether what is read by itself has used up the day's budget of this chat's character or group."""
+    budget = choices_for(user, chat.group or chat.character).daily_budget
+    return budget is not None and _spent(user, chat) >= budget
 
 
 def _spent(user: User, chat: Chat) -> Decimal:

@@ -19,7 +19,16 @@ from jobs.enqueue import active_of, enqueue
 from jobs.models import Job
 from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
-from memories import activity, extraction_chunk, extraction_end, memory_file, queries, scopes, watermark
+from memories import (
+    activity,
+    automatic_facts,
+    extraction_chunk,
+    extraction_end,
+    memory_file,
+    queries,
+    scopes,
+    watermark,
+)
 from memories.events import ReadingBegan, reading_began
 from memories.extraction_wish import check_reader, need_model, wish, with_ancestors
 from memories.queries import Stretch, Waiting
@@ -126,7 +135,7 @@ def run(run: JobRun) -> Outcome:
     character.tavern.owner = run.owner
     wanted = Wanted.of(run.params)
     stretch = _next_stretch(run, character, wanted)
-    if stretch is None:
+    if stretch is None or must_end(run, stretch.chat):
         return ended(run, [character], wanted)
     tell_of_beginning(run, stretch.chat)
     try:
@@ -137,6 +146,14 @@ def run(run: JobRun) -> Outcome:
             raise
         raise _gone() from error
     return MORE
+
+
+def must_end(run: JobRun, chat: Chat) -> bool:
+    """Whether a job that nobody asked for has used up its day's budget; the rest is begun by itself another day."""
+    if not run.params.get("automatic") or not automatic_facts.is_spent(run.owner, chat):
+        return False
+    run.log(_("Today’s budget for what is read by itself is used up. The rest is read another day."), "warn")
+    return True
 
 
 def ended(run: JobRun, characters: Sequence[Character], wanted: Wanted) -> Outcome:

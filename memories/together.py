@@ -81,7 +81,7 @@ def run(run: JobRun) -> Outcome:
     members = _members(run)
     wanted = Wanted.of(run.params)
     turn = _next_turn(run, members, wanted)
-    if turn is None:
+    if turn is None or extraction.must_end(run, turn.chat):
         return extraction.ended(run, members, wanted)
     extraction.tell_of_beginning(run, turn.chat)
     try:

@@ -19,8 +19,10 @@ from jobs.drain import run_until_idle
 from jobs.models import Job
 from memories import automatic, choosing
 from memories.automatic_state import state_of
+from memories.extraction import start_extraction
 from memories.models import ChatActivity
 from providers.ledger import UNFINISHED
+from providers.models import Call, Connection
 from tests.support.builders import make_call, make_connection
 from tests.support.fake_model import FakeModel
 from tests.support.house import NEW, House, exchange
@@ -141,3 +143,24 @@ def test_a_save_that_is_seen_half_written_is_no_news(alice: User, house: House, 
     house.watch()
     automatic.sweep()
     assert not active(alice)
+
+
+def test_a_long_reading_ends_where_the_days_budget_does(alice: User, house: House, clock: Any) -> None:
+    """Each call costs more than half of it; the rest is read the next day, and a person may read it at once."""
+    with unscoped("a model with a price"):
+        Connection.objects.update(price_in="20000", price_out="20000")
+    choosing.change_settings(alice, {"daily_budget": Decimal("20"), "cooldown_minutes": 0})
+    house.talk(60)
+    run_until_idle(alice)
+    with unscoped("what was paid"):
+        first = Call.objects.filter(is_automatic=True).count()
+    assert 1 <= first < 6, "six calls would read all of it"
+    clock.shift(timedelta(minutes=2))
+    automatic.sweep()
+    assert not active(alice) and state_of(alice, house.mara).kind == "budget"
+    clock.shift(timedelta(days=1))
+    automatic.sweep()
+    assert len(active(alice)) == 1
+    start_extraction(alice, character=house.mara, chat=house.chat(NEW))
+    run_until_idle(alice)
+    assert state_of(alice, house.mara).count == 0

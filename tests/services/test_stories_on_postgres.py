@@ -38,6 +38,7 @@ STORIES = {
         "test_export.py",
         "test_search_page.py",
     ),
+    "reading while things happen": ("test_wishes_meet.py", "test_reading_odd.py", "test_automatic_odd.py"),
     "divided and shared memories": (
         "test_branch_memories.py",
         "test_scopes.py",
