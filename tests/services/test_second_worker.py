@@ -61,7 +61,7 @@ def _helpers(supervisor: psutil.Process) -> list[psutil.Process]:
 
 def _helper(house: Running, supervisor: psutil.Process) -> psutil.Process:
     """The second worker, in the middle of a chunk."""
-    return wait_until(lambda: _in_mid_chunk(house) and _helpers(supervisor), 60)[0]
+    return wait_until(lambda: _helpers(supervisor) if _in_mid_chunk(house) else [], 60)[0]
 
 
 def _in_mid_chunk(house: Running) -> int:
