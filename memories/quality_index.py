@@ -16,6 +16,7 @@ SAME, COMPOUND, MEANING, LETTER = 1.0, 0.8, 0.75, 0.4
 LEAST_PART = 5  # letters of a word that may be a part of a compound
 OFTEN = 0.4  # words in more of many texts than this share say nothing about one of them
 MANY = 20
+FEW = 120  # texts in which single letters of a word are looked for: a card, a chunk of messages, not a long memory
 
 
 def _start(word: str) -> str:
@@ -92,7 +93,7 @@ class Index:
         for meaning in meanings(word, language):
             found.update(dict.fromkeys(self._by_meaning.get(meaning, ()), MEANING))
         if UNSPACED.search(word):
-            letters = HAN.findall(word)
+            letters = HAN.findall(word) if len(self.words) <= FEW else []
             shared = {other: LETTER for letter in letters for other in self._by_letter.get(letter, ())}
             return shared | found | ({word: SAME} if word in self.places else {})
         if len(word) >= LEAST_PART:
