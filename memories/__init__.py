@@ -18,7 +18,7 @@ All modules stand in one folder, so that each is found under its own name. `name
   · `takeover` `outside_text` edits made outside · `write_back` `mirrored` into Data Banks · `layout*` its form
 * changed by hand: `editing` `locking` `pinning` `copying` one thing at once · `find_replace` `replacing`
   · `drafts` `draft_*` `merge_page` an edit of many steps · `trash*`
-* changed by a model and reviewed: `proposals` · `consolidation*` · `conversion*` · `again*` a stretch
+* changed by a model and reviewed: `proposals` `proposal_turn` · `consolidation*` · `conversion*` · `again*` a stretch
 * looked after: `review*` `source_changes` queues · `ancestors` `ancestry` what was replaced · `forgetting`
 * taken along: `export*` `importing_export*` · `migration*` `charmemory_state` from the CharMemory extension
 * prompts of one's own: `own_prompts` `prompt_*` · `try_*`
