@@ -38,9 +38,5 @@ if (form) {
     }
     addUp();
   });
-  // A tick in the summary must not fold the list.
-  form.addEventListener("click", (event) => {
-    if (event.target.matches("[data-branch]")) event.stopPropagation();
-  });
   addUp();
 }
