@@ -169,9 +169,7 @@ class Life:
             self.check_reader(character)
 
     def check_reader(self, character: Character) -> None:
-        asked = Counter(
-            number for who, found in self.reader.kept if str(character.pk) in who for number in found
-        )
+        asked = Counter(number for who, found in self.reader.kept if str(character.pk) in who for number in found)
         twice = {number for number, times in asked.items() if times > 1}
         assert not twice, f"{character.name} was asked again about {sorted(twice)}"
         missed = self.year.numbers() - set(asked)

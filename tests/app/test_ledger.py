@@ -14,8 +14,8 @@ from accounts.models import User
 from providers import job_calls, queries
 from providers.base import Usage
 from providers.complete import complete
-from providers.prices import cost_of
 from providers.models import Call, Connection
+from providers.prices import cost_of
 from tests.support.builders import make_call, make_connection, make_job
 from tests.support.fake_model import FakeModel
 from tests.support.wire import QUESTION, connect

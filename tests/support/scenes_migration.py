@@ -62,4 +62,7 @@ def _note(path: Path, number: int) -> None:
 
 def paths(scene: dict[str, Any]) -> dict[str, str]:
     """Pages of this scene by the names of their pictures."""
-    return {"take-over": f"/settings/charmemory/{scene['old_folder'].pk}/", "take-over-folders": "/settings/charmemory/"}
+    return {
+        "take-over": f"/settings/charmemory/{scene['old_folder'].pk}/",
+        "take-over-folders": "/settings/charmemory/",
+    }

@@ -36,7 +36,7 @@ def add_reader(alice: User, character: Character, chat: Chat) -> dict[str, Any]:
     for message in rows.filter(index__in=(841, 843, 853)):
         values = {"identity": message.identity, "index": message.index, "source": "charmemory", "data": INJECTED}
         Snapshot.objects.create(owner=alice, chat=chat, **values)
-    deeper = {"parent": chat, "parent_name": chat.name, "fork_index": 402}
+    deeper: dict[str, Any] = {"parent": chat, "parent_name": chat.name, "fork_index": 402}
     branch = make_chat(character, 640, name="The stair that was not there", **deeper)
     made = make_chat(
         character, 700, name="Checkpoint before the tide", parent=branch, parent_name=branch.name, fork_index=610
