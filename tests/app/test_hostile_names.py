@@ -68,7 +68,7 @@ def test_no_page_runs_a_name(alice_client: Client, world: dict[str, Any]) -> Non
 def test_no_download_is_named_or_calculated_by_a_name(alice: User, alice_client: Client) -> None:
     world_of(alice)
     Call.objects.for_user(alice).update(model="=cmd|' /C calc'!A0", connection_name="+1", subject="@x", purpose="\t=1")
-    table = b"".join(alice_client.get("/settings/spending/calls.csv")).decode()  # type: ignore[arg-type]
+    table = b"".join(alice_client.get("/settings/spending/calls.csv")).decode()
     cells = [cell for line in table.splitlines()[1:] for cell in line.split(",")]
     assert cells
     assert not [cell for cell in cells if cell.strip('"').startswith(("=", "+", "@", "\t", "\r"))]
