@@ -53,6 +53,15 @@ def lines(count: int, start: int = 0) -> list[dict[str, Any]]:
     ]
 
 
+def told_lines(count: int) -> list[dict[str, Any]]:
+    """As `lines`, with the adoption told, and told again after four."""
+    found = lines(count)
+    found[0]["text"] = "Alex adopted Flux from the shelter in Harrow today."
+    for later in found[4:5]:
+        later["text"] = "So it was in Harrow that Alex adopted Flux from the shelter."
+    return found
+
+
 def extract(character: Character, chat: Chat | None = None) -> Job:
     job = extraction.start_extraction(character.tavern.owner, character=character, chat=chat)
     run_until_idle(character.tavern.owner)
@@ -147,7 +156,7 @@ def test_evidence_names_the_message_and_its_sentence(flux: Character, fake: Fake
 
 
 def test_known_memories_are_shown_and_repetitions_left_out(flux: Character, fake: FakeModel) -> None:
-    make_chat(flux, lines=lines(8))
+    make_chat(flux, lines=told_lines(8))
     repeated = GOOD.replace("adopted", "ADOPTED")
     similar = "<memory>\n- In Harrow Alex adopted Flux from the shelter.\n- Flux fears Zarek.\n</memory>"
     fake.answers(GOOD, f"{repeated}\n{similar}")
@@ -166,7 +175,7 @@ def test_known_memories_are_shown_and_repetitions_left_out(flux: Character, fake
 
 
 def test_facts_that_no_message_says_are_unverified(flux: Character, fake: FakeModel, alice_client: Client) -> None:
-    make_chat(flux, lines=lines(4))
+    make_chat(flux, lines=told_lines(4))
     invented = "- Alex sold ferries to wealthy strangers.\n- Flux was adopted in Harrow in 1874.\n</memory>"
     fake.answers(GOOD.replace("</memory>", invented))
     extract(flux)
@@ -180,8 +189,8 @@ def test_facts_that_no_message_says_are_unverified(flux: Character, fake: FakeMo
 
 
 def test_an_answer_in_another_language_is_not_doubted_for_its_words(flux: Character, fake: FakeModel) -> None:
-    make_chat(flux, lines=lines(4))
-    facts = "- Alex recogió a Flux del refugio municipal.\n- Alex firmó después muchos papeles largos."
+    make_chat(flux, lines=told_lines(4))
+    facts = "- Alex adoptó a Flux del refugio.\n- Alex adoptó a Flux en Harrow."
     fake.answers(f"<memory>\n{facts}\n</memory>")
     extract(flux)
     assert not [one.text for one in memory_file.memories_of(file_for(flux)) if one.is_unverified]

@@ -82,7 +82,7 @@ class Watched:
         assert size is not None
         height = self.page.evaluate("document.documentElement.scrollHeight")
         self.page.set_viewport_size({"width": size["width"], "height": max(size["height"], int(height))})
-        bars = "document.querySelectorAll('.selection-bar')"
+        bars = "document.querySelectorAll('.selection-bar, .find-bar, .batch-sum')"
         self.page.evaluate(f"{bars}.forEach(bar => (bar.style.position = 'static'))")
         yield
         self.page.set_viewport_size(size)

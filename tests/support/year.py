@@ -85,9 +85,10 @@ class Year:
                 line["swipes"][line["swipe_id"]] = line["mes"]
 
     def delete(self, place: int, number: int = 1) -> None:
-        """Take messages out, from anywhere."""
-        if self.chat.lines:
+        """Take messages out, from anywhere, but not all: a chat without any counts as lost (sync/mirror_messages.py)."""
+        if len(self.chat.lines) > 1:
             start = place % len(self.chat.lines)
+            number = min(number, len(self.chat.lines) - 1)
             del self.chat.lines[start : start + number]
 
     def insert(self, place: int) -> None:
