@@ -85,7 +85,7 @@ class Year:
                 line["swipes"][line["swipe_id"]] = line["mes"]
 
     def delete(self, place: int, number: int = 1) -> None:
-        """Take messages out, from anywhere, but not all: a chat without any counts as lost (sync/mirror_messages.py)."""
+        """Take messages out, but not all: a chat without any counts as lost (sync/mirror_messages.py)."""
         if len(self.chat.lines) > 1:
             start = place % len(self.chat.lines)
             number = min(number, len(self.chat.lines) - 1)
