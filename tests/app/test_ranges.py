@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from accounts.models import User
 from jobs.drain import run_until_idle
-from jobs.models import Job
 from memories import events, memory_file, queries, watermark
 from memories.events import ReadingBegan, ReadingEnded
 from memories.extraction import start_extraction
@@ -23,6 +21,7 @@ from sync.models import Character
 from tests.support import group_story
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
+from tests.support.numbered import lines, read, told
 from tests.support.story import make_character, make_chat, put_messages
 
 
@@ -38,28 +37,6 @@ def flux(alice: User, fake: FakeModel) -> Character:
     make_connection(alice, preset="local", base_url=fake.base_url, model="fake-small")
     ExtractionSettings.objects.create(user=alice, messages_per_call=4)
     return make_character(alice)
-
-
-def lines(count: int, start: int = 0) -> list[dict[str, Any]]:
-    return [{"text": f"Word{n} happened in Harrow.", "raw_date": f"d{n:04d}"} for n in range(start, start + count)]
-
-
-def read(character: Character, **wish: Any) -> Job:
-    job = start_extraction(character.tavern.owner, character=character, **wish)
-    run_until_idle(character.tavern.owner)
-    job.refresh_from_db()
-    assert job.state == Job.State.DONE, job.error
-    return job
-
-
-def told(fake: FakeModel) -> list[int]:
-    """The numbers of the words that were shown since the last look."""
-    found = []
-    for prompt in fake.prompts():
-        material = prompt.partition(" MESSAGES: the only")[2]
-        found += [int(word.removeprefix("Word")) for word in material.split() if word.startswith("Word")]
-    fake.requests.clear()
-    return found
 
 
 @pytest.mark.parametrize(

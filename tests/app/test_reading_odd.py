@@ -33,6 +33,7 @@ from sync.models import Character, Chat
 from tests.support import group_story
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
+from tests.support.numbered import lines, told
 from tests.support.story import make_character, make_chat, put_messages
 
 MEMORY = "<memory>\n- [Flux, Alex — Harrow]\n- Flux came to Harrow with Alex.\n</memory>"
@@ -50,20 +51,6 @@ def flux(alice: User, fake: FakeModel) -> Character:
     make_connection(alice, preset="local", base_url=fake.base_url, model="fake-small")
     ExtractionSettings.objects.create(user=alice, messages_per_call=4)
     return make_character(alice)
-
-
-def lines(count: int, start: int = 0) -> list[dict[str, Any]]:
-    return [{"text": f"Word{n} happened in Harrow.", "raw_date": f"d{n:04d}"} for n in range(start, start + count)]
-
-
-def told(fake: FakeModel) -> list[int]:
-    """The numbers of the words that were shown since the last look."""
-    found = []
-    for prompt in fake.prompts():
-        material = prompt.partition(" MESSAGES: the only")[2]
-        found += [int(word.removeprefix("Word")) for word in material.split() if word.startswith("Word")]
-    fake.requests.clear()
-    return found
 
 
 def during_the_call(monkeypatch: pytest.MonkeyPatch, what: Callable[[], None], module: Any = chunks) -> None:
