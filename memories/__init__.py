@@ -11,7 +11,7 @@ All modules stand in one folder, so that each is found under its own name. `name
 * reading chats: `extraction*` `extract_choice` `batch_*` · `known_choice` `injected` what a prompt holds
   · `held*` `doubts` `gate_counts` what is doubted
   · `group_*` `presence` `member*` who is there · `together*` one call for all · `wanted` `reading_limits` which part
-  · `reading_start` · `watermark` how far · `unread` how much is left · `reset_cost` what it will cost
+  · `reading_start` `reading_keys` · `watermark` how far · `unread` how much is left · `reset_cost` what it will cost
   · `automatic*` reads by itself · `choices` `chosen` `choosing` what a person chose for it
   · `scope*` `sharing` which file it goes into · `activity*` its log · `events`
 * the memory file: `memory_file` the one way to change it · `file_editor` `file_state` `outlines` `revisions` `wordings`
@@ -19,7 +19,7 @@ All modules stand in one folder, so that each is found under its own name. `name
 * changed by hand: `editing` `locking` `pinning` `copying` one thing at once · `find_replace` `replacing`
   · `drafts` `draft_*` `merge_page` an edit of many steps · `trash*`
 * changed by a model and reviewed: `proposals` `proposal_turn` · `consolidation*` · `conversion*` · `again*` a stretch
-* looked after: `review*` `source_changes` queues · `ancestors` `ancestry` what was replaced · `forgetting`
+* looked after: `review*` `source_changes` queues · `ancestors` `ancestry` what was replaced · `forgetting` `chat_hold`
 * taken along: `export*` `importing_export*` · `migration*` `charmemory_state` from the CharMemory extension
 * prompts of one's own: `own_prompts` `prompt_*` · `try_*`
 * shown: `queries` `page_queries` · `dashboard` `first_day` `first_steps` `wizard` `last_backup` `prompts_seen` home

@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Exists, OuterRef, QuerySet
@@ -21,6 +20,7 @@ from jobs.models import Job
 from jobs.registry import Panel
 from memories import activity_texts
 from memories.activity_words import LEVELS, STEPS
+from memories.memory_filters import is_uuid
 from memories.models import Activity, ActivityText, ExtractionSettings
 from sync.models import Character, Chat, Group
 
@@ -48,7 +48,7 @@ class Asked:
     def of(cls, query: Mapping[str, str]) -> Asked:
         """From a query string; what makes no sense is left open, what cannot exist finds nothing."""
         found = cls(**{one.name: str(query.get(one.name, "")).replace("\0", "").strip()[:200] for one in fields(cls)})
-        ids = {name: value if _is_uuid(value) else "" for name in PLACES if (value := getattr(found, name))}
+        ids = {name: value if is_uuid(value) else "" for name in PLACES if (value := getattr(found, name))}
         level, step = found.level if found.level in LEVELS else "", found.step if found.step in STEPS else ""
         return replace(found, level=level, step=step, **ids)
 
@@ -176,10 +176,3 @@ def panel(job: Job) -> Panel | None:
     rows = Activity.objects.for_user(job.owner).filter(job=job).order_by("-pk")
     lines = list(rows[:IN_PANEL])
     return Panel("memories/_activity_panel.html", {"activity": lines, "job_id": job.pk}) if lines else None
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return bool(UUID(text))
-    except ValueError:
-        return False

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -15,6 +14,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.ownership import unscoped
+from memories.chat_hold import hold_chat
 from memories.models import Activity, ActivityText, ExtractionSettings
 from sync.models import Chat
 
@@ -45,18 +45,12 @@ def keep(user: User, lines: Sequence[Activity], texts: Mapping[int, Full]) -> No
         return
     until = timezone.now() + timedelta(days=days)
     with transaction.atomic():
-        forgotten = {pk for pk in {lines[place].chat_id for place in texts} if pk and not _hold(user, pk)}
+        forgotten = {pk for pk in {lines[place].chat_id for place in texts} if pk and not hold_chat(user, pk)}
         ActivityText.objects.bulk_create(
             ActivityText(activity=lines[place], data=pack(full), expires_at=until)
             for place, full in texts.items()
             if lines[place].chat_id not in forgotten
         )
-
-
-def _hold(user: User, chat_id: Any) -> bool:
-    """Hold a chat's row, so that who forgets it meanwhile waits and then erases these texts too; False when it was
-    forgotten already."""
-    return bool(Chat.objects.for_user(user).filter(pk=chat_id, forgotten_at=None).update(forgotten_at=None))
 
 
 def days_kept(user: User) -> int:

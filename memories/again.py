@@ -20,12 +20,12 @@ from memories import activity, again_run, drafts, watermark
 from memories.again_range import Range
 from memories.again_result import goes, put_back, take_out
 from memories.consolidation_parts import DONE
+from memories.extraction_wish import need_model
 from memories.models import Draft, Proposal, Revision
 from memories.proposals import begin, page_of
 from memories.proposals import rows as rows_of
 from memories.reading import Mark
 from memories.scopes import file_of_reading
-from providers.queries import default_connection
 from sync.models import Character, Chat
 
 REPLACE, ADD = "replace", "add"
@@ -37,9 +37,7 @@ def start_again(user: User, stretch: Range, character: Character, *, mode: str =
 
     ValueError with a finished sentence when no model is connected or nothing in it has words.
     """
-    connection = default_connection(user)
-    if connection is None:
-        raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was read."))
+    connection = need_model(user)
     if not stretch.speaking:
         raise ValueError(_("No message in this stretch has words to read. Choose another stretch; nothing was read."))
     file = file_of_reading(character, stretch.chat)

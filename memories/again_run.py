@@ -109,7 +109,7 @@ def _cut(work: Work) -> None:
         raise JobFailed(text, error_type="changed", retry=False)
     with work.run.commit():
         ProposalPart.objects.bulk_create(rows, batch_size=200)
-        work.run.progress(step=0, total=len(entries) or work.proposal.params["messages"])
+        work.run.progress(step=0, total=work.proposal.params["messages"])
 
 
 def _entries(work: Work, identities: Sequence[str]) -> list[Entry]:

@@ -7,7 +7,7 @@ swiped, what the person wrote does not count, and in a group the reply of every 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from jobs.models import Job
-from memories import queries
+from memories import queries, reading_keys
 from memories.automatic_rules import Facts
 from memories.choices import Choices
 from memories.chosen import choices_for, own_values
@@ -28,6 +28,7 @@ from providers.budget_sums import UNDER_WAY, Need
 from providers.budgets import standings_of
 from providers.ledger import UNFINISHED
 from providers.models import Call
+from providers.periods import period
 from providers.prices import price_of
 from providers.queries import default_connection
 from sync.models import Character, Chat, Group, Message
@@ -146,9 +147,9 @@ def is_reading(user: User, chat: Chat, reader: Character) -> bool:
 
 
 def _jobs(user: User, chat: Chat, reader: Character) -> QuerySet[Job]:
-    keys = Q(key=f"extract:{reader.pk}")
+    keys = Q(key=reading_keys.of_character(reader.pk))
     if chat.group_id is not None:
-        keys |= Q(key=f"extract:group:{chat.group_id}")
+        keys |= Q(key=reading_keys.of_group(chat.group_id))
     return Job.objects.for_user(user).filter(keys)
 
 
@@ -191,8 +192,8 @@ def _spent(user: User, chat: Chat) -> Decimal:
     """Dollars since the person's midnight for what was read by itself; calls under way count with what they may
     cost. Of everything, or of this character or group when it has a budget of its own."""
     now = local_now(user, timezone.now())
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    calls = Call.objects.for_user(user).filter(is_automatic=True, started_at__gte=midnight)
+    today = period("day", now, now.tzinfo or UTC).start
+    calls = Call.objects.for_user(user).filter(is_automatic=True, started_at__gte=today)
     calls = calls.exclude(error_type=UNFINISHED, started_at__lt=now - UNDER_WAY)
     whose: Character | Group | None = chat.group or chat.character
     if whose is not None and "daily_budget" in own_values(user, whose):

@@ -6,10 +6,11 @@ chats along in its own part. Whoever is being read already reads what was chosen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -44,13 +45,13 @@ class Chosen:
 
 def everything(user: User) -> Chosen:
     """All chats in which something is unread."""
-    groups = Chat.objects.for_user(user).filter(group__in=unread_by_group(user), gone_at=None)
-    return _arrange(user, [*Chat.objects.for_user(user).filter(pk__in=unread_by_chat(user)), *groups])
+    is_unread = Q(pk__in=unread_by_chat(user)) | Q(group__in=unread_by_group(user))
+    return _arrange(Chat.objects.for_user(user).filter(is_unread, gone_at=None))
 
 
 def chosen(user: User, chat_ids: Collection[str]) -> Chosen:
     """These chats, as far as they are the person's and still there."""
-    return _arrange(user, Chat.objects.for_user(user).filter(pk__in=list(chat_ids), gone_at=None))
+    return _arrange(Chat.objects.for_user(user).filter(pk__in=list(chat_ids), gone_at=None))
 
 
 def start_batch(user: User, wish: Chosen) -> Job:
@@ -63,11 +64,9 @@ def start_batch(user: User, wish: Chosen) -> Job:
     return job
 
 
-def _arrange(user: User, chats: Iterable[Chat]) -> Chosen:
+def _arrange(chats: QuerySet[Chat]) -> Chosen:
     found = Chosen()
-    ids = [one.pk for one in chats]
-    rows = Chat.objects.for_user(user).filter(pk__in=ids).select_related("character__tavern", "group__tavern")
-    for chat in rows.order_by("first_at", "name"):
+    for chat in chats.select_related("character__tavern", "group__tavern").order_by("first_at", "name"):
         if chat.character is not None and chat.character.gone_at is None:
             found.own.setdefault(chat.character, []).append(chat)
         elif chat.group is not None and chat.group.gone_at is None:

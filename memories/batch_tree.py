@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
@@ -12,8 +11,9 @@ from django.core.paginator import Page, Paginator
 from accounts.models import User
 from jobs.models import Job
 from memories.members import roster
+from memories.page_queries import total_unread
 from memories.reset_cost import ChatCost, Cost, cost_of_reading
-from memories.unread import unread_by_chat, unread_by_group
+from memories.unread import Unread, unread_by_chat, unread_by_group
 from sync.models import Character, Chat, Group
 
 PER_PAGE = 20
@@ -29,11 +29,12 @@ class Leaf:
 
 @dataclass
 class Branch:
-    """A character or a group. `messages` is known for all, the rest for those that are shown."""
+    """A character or a group. `unread`, and which chats of a character that is in, are known for all, the rest for
+    those that are shown."""
 
     whose: Character | Group
-    messages: int
-    chats: int
+    unread: Unread
+    unread_chats: list[UUID] = field(default_factory=list)
     leaves: list[Leaf] = field(default_factory=list)
     cost: Cost = field(default_factory=Cost)
     members: list[Character] = field(default_factory=list)
@@ -43,28 +44,25 @@ class Branch:
     def is_group(self) -> bool:
         return isinstance(self.whose, Group)
 
-
-@dataclass(frozen=True)
-class Sum:
-    """Several costs together; `price` None when one of them is unknown."""
-
-    messages: int = 0
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    price: Decimal | None = Decimal(0)
+    @property
+    def messages(self) -> int:
+        return self.unread.messages
 
     @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.tokens_out
+    def chats(self) -> int:
+        return self.unread.chats
 
 
-def branches(user: User, text: str = "") -> list[Branch]:
+def branches(user: User) -> list[Branch]:
     """Everybody with unread messages, the one with most first; the number of queries does not grow with them."""
     found = [*_characters(user), *_groups(user)]
+    return sorted(found, key=lambda one: (-one.messages, one.whose.name))
+
+
+def named(found: Sequence[Branch], text: str) -> list[Branch]:
+    """Those whose name holds a text."""
     wanted = text.strip().casefold()
-    shown = [one for one in found if wanted in one.whose.name.casefold()]
-    return sorted(shown, key=lambda one: (-one.messages, one.whose.name))
+    return [one for one in found if wanted in one.whose.name.casefold()]
 
 
 def page_of(user: User, found: Sequence[Branch], number: str | None) -> Page[Branch]:
@@ -81,39 +79,29 @@ def fill(user: User, branch: Branch) -> None:
     """Look up chats and costs of one branch."""
     whose = branch.whose
     if isinstance(whose, Group):
-        branch.cost = cost_of_reading(user, group=whose)
         branch.members = roster(user, whose).characters
+        branch.cost = cost_of_reading(user, group=whose, members=branch.members)
     else:
-        unread = list(Chat.objects.for_user(user).filter(pk__in=unread_by_chat(user, whose)))
+        unread = list(Chat.objects.for_user(user).filter(pk__in=branch.unread_chats))
         branch.cost = cost_of_reading(user, character=whose, chats=unread)
     costs = {one.chat: one for one in branch.cost.per_chat}
     rows = Chat.objects.for_user(user).filter(pk__in=costs).order_by("-last_at", "name")
     branch.leaves = [Leaf(chat, costs[chat.pk]) for chat in rows]
 
 
-def total(costs: Sequence[Cost | ChatCost]) -> Sum:
-    """All of them together."""
-    names = ("messages", "calls", "tokens_in", "tokens_out")
-    messages, calls, tokens_in, tokens_out = (sum(getattr(one, name) for one in costs) for name in names)
-    prices = [one.price for one in costs]
-    known = [price for price in prices if price is not None]
-    price = sum(known, Decimal(0)) if len(known) == len(prices) else None
-    return Sum(messages, calls, tokens_in, tokens_out, price)
-
-
 def _characters(user: User) -> list[Branch]:
-    counts: dict[UUID, list[int]] = {}
-    for part in unread_by_chat(user).values():
+    found: dict[UUID, dict[UUID, Unread]] = {}
+    for chat, part in unread_by_chat(user).items():
         if part.character_id is not None:
-            counts.setdefault(part.character_id, []).append(part.messages)
-    rows = Character.objects.for_user(user).filter(pk__in=counts, gone_at=None).select_related("tavern")
-    return [Branch(one, sum(counts[one.pk]), len(counts[one.pk])) for one in rows]
+            found.setdefault(part.character_id, {})[chat] = part
+    rows = Character.objects.for_user(user).filter(pk__in=found, gone_at=None).select_related("tavern")
+    return [Branch(one, total_unread(found[one.pk].values()), list(found[one.pk])) for one in rows]
 
 
 def _groups(user: User) -> list[Branch]:
     counts = unread_by_group(user)
     rows = Group.objects.for_user(user).filter(pk__in=counts).select_related("tavern")
-    return [Branch(one, counts[one.pk].messages, counts[one.pk].chats) for one in rows]
+    return [Branch(one, counts[one.pk]) for one in rows]
 
 
 def _running(user: User) -> set[str]:

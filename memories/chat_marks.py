@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.models import User
-from memories.lineage import shared_prefixes
 from memories.models import ExtractedChunk
+from memories.queries import REOPENED, family_of
 from sync.models import Character, Chat, Message
 
-REOPENED = "reopened"
 BY_MODEL = ("memories", "nothing")
 Facts = tuple[int, str, str]  # number, identity, content
 
@@ -57,10 +56,3 @@ def _known(facts: Sequence[Facts], known: dict[str, tuple[str, str]], shared: in
         if outcome and (shared is None or index <= shared or then == content):
             found[identity] = Read(outcome, then != content)
     return found
-
-
-def family_of(user: User, chat: Chat) -> dict[UUID, int]:
-    """{relative: last message number that both chats have in common}."""
-    whose = {"group": chat.group_id} if chat.group_id else {"character": chat.character_id}
-    rows = Chat.objects.for_user(user).filter(tavern=chat.tavern_id, **whose)
-    return dict(shared_prefixes(chat.pk, rows.values_list("pk", "parent_id", "fork_index")))

@@ -16,11 +16,11 @@ from django.utils.safestring import SafeString, mark_safe
 from accounts.models import User
 from memories import chat_map
 from memories.chat_map import ChatMap
-from memories.chat_marks import Read, family_of, reads_of
+from memories.chat_marks import Read, reads_of
 from memories.find_mark import mark_all
 from memories.markup import chat_html
 from memories.models import ExtractedChunk, Memory, Snapshot
-from memories.queries import Reading, reading_of
+from memories.queries import Reading, family_of, reading_of
 from memories.quote_mark import mark_quote
 from sync.models import Character, Chat, Message
 

@@ -23,7 +23,7 @@ from memories.models import Memory, MemoryBlock
 from memories.page_queries import Tile, price_of, tiles, total_unread
 from memories.unread import Unread
 from providers.models import Call, Connection
-from providers.queries import default_connection
+from providers.queries import default_connection, start_of_today
 from sync.models import Character, Chat, FileConflict, FileIssue, Tavern
 
 NEWS_CHARACTERS = 4
@@ -93,11 +93,6 @@ class Home:
         return 2 if self.running else 20
 
 
-def start_of_day() -> datetime:
-    """Midnight where the person lives."""
-    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 def spent(user: User, since: datetime) -> tuple[Decimal, int]:
     """(dollars, calls) since a moment."""
     row = Call.objects.for_user(user).filter(started_at__gte=since).aggregate(sum=Sum("cost"), n=Count("pk"))
@@ -124,7 +119,7 @@ def home(user: User) -> Home:
     jobs = list(Job.objects.for_user(user).filter(parent=None, state__in=Job.ACTIVE).order_by("created_at")[:50])
     running = [job for job in jobs if job.state == Job.State.RUNNING]
     failed = recent_failures(user)
-    day = start_of_day()
+    day = start_of_today()
     spent_today, calls = spent(user, day)
     news, today, week = newest(user, all_tiles, day)
     taverns = list(Tavern.objects.for_user(user).order_by("created_at"))

@@ -26,6 +26,7 @@ from memories import (
     extraction_end,
     memory_file,
     queries,
+    reading_keys,
     scopes,
     watermark,
 )
@@ -86,7 +87,7 @@ def waiting_of(user: User, character: Character, wanted: Wanted) -> list[Waiting
 def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, is_automatic: bool) -> dict[str, Any]:
     """The fields of a job that reads for one character."""
     return {
-        "key": f"{KIND}:{character.pk}",
+        "key": reading_keys.of_character(character.pk),
         "subject": f"character:{character.pk}",
         "label": _("Extract %(name)s") % {"name": character.name},
         "params": {"character": str(character.pk), "automatic": is_automatic, **wanted.params},

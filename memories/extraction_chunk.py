@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobRun
 from memories import activity, extraction_plan, queries, scopes
+from memories.chat_hold import hold_chat
 from memories.extraction_call import TooLong, ask
 from memories.extraction_judge import Fact, settle
 from memories.extraction_plan import Plan
 from memories.extraction_write import (
     Share,
-    hold_chat,
     is_taken,
     is_written,
     note_read,
@@ -27,11 +27,12 @@ from memories.extraction_write import (
 )
 from memories.group_chat import Scene
 from memories.models import Memory, MemoryFile
+from memories.prompts import PromptText
 from memories.queries import WINDOW, Stretch
 from memories.transcript import Chunk
 from providers.models import Call, Connection
 from providers.queries import default_connection
-from sync.models import Character
+from sync.models import Character, Chat
 
 SMALLEST = 100  # tokens of messages below which halving makes no sense any more
 SPARE = 8  # messages loaded beyond those that one call reads: some are silent
@@ -57,7 +58,7 @@ def read_chunk(run: JobRun, stretch: Stretch, character: Character, *, is_automa
     scene = Scene.of(run.owner, stretch.chat)
     activity.trace(run).concerns(character, stretch.chat)
     while True:
-        work = Work(run, stretch, character, _plan(run, stretch, character), scene, is_automatic)
+        work = Work(run, stretch, character, plan_of(run, stretch.chat, character), scene, is_automatic)
         chunk = cut(work.plan, stretch)
         if queries.has_changed(run.owner, stretch.chat):
             return
@@ -72,14 +73,15 @@ def read_chunk(run: JobRun, stretch: Stretch, character: Character, *, is_automa
             smaller(run, work.plan)
 
 
-def _plan(run: JobRun, stretch: Stretch, character: Character) -> Plan:
+def plan_of(run: JobRun, chat: Chat, character: Character, template: PromptText | None = None) -> Plan:
+    """How the job reads a chat now, with what it learned of the model's window; `template` in place of the usual text.
+    JobFailed when no model is connected any more."""
     halvings = int(run.params.get("halvings", 0))
-    connection = connection_of(run)
-    return extraction_plan.plan(run.owner, character, connection, chat=stretch.chat, halvings=halvings)
+    connection = _connection(run)
+    return extraction_plan.plan(run.owner, character, connection, chat=chat, halvings=halvings, template=template)
 
 
-def connection_of(run: JobRun) -> Connection:
-    """The model that reads. JobFailed when there is none any more."""
+def _connection(run: JobRun) -> Connection:
     connection = default_connection(run.owner)
     if connection is None:
         raise JobFailed(
@@ -177,7 +179,7 @@ def _commit(work: Work, chunk: Chunk, share: Share, call: Call) -> bool:
     run, chat = work.run, work.stretch.chat
     try:
         with run.commit():
-            if not hold_chat(run, chat) or is_taken(run, work.stretch, work.character, chunk):
+            if not hold_chat(run.owner, chat.pk) or is_taken(run, work.stretch, work.character, chunk):
                 return False
             write_share(run, chunk, share, call)
             passed(run, chunk)

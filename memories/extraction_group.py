@@ -15,7 +15,7 @@ from jobs import batch
 from jobs.batch import enqueue_batch
 from jobs.enqueue import active_of, enqueue
 from jobs.models import Job
-from memories import extraction
+from memories import extraction, reading_keys
 from memories.choices import TOGETHER
 from memories.chosen import choices_for
 from memories.extraction_wish import need_model, wish, with_ancestors
@@ -25,8 +25,6 @@ from memories.reading_limits import Ranges
 from memories.together import KIND as TOGETHER_KIND
 from memories.wanted import Wanted
 from sync.models import Character, Chat, Group
-
-KEY = "extract:group:"
 
 
 def start_group(
@@ -55,7 +53,7 @@ def start_group(
 
 def _is_for_all(user: User, group: Group, *, is_automatic: bool) -> bool:
     """Whether one job reads for all of them: what is under way goes on as it began, whatever was chosen since."""
-    active = active_of(user, f"{KEY}{group.pk}", lets_go=not is_automatic)
+    active = active_of(user, reading_keys.of_group(group.pk), lets_go=not is_automatic)
     return choices_for(user, group).group_calls == TOGETHER if active is None else not active.is_batch
 
 
@@ -91,7 +89,7 @@ def _start_each(user: User, group: Group, wishes: Mapping[Character, Wanted], *,
         if not extraction.taken_along(user, part["key"], wanted, is_automatic=is_automatic):
             label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(wishes)}
             parts.append({**part, "label": label[:300]})
-    key, subject = f"{KEY}{group.pk}", f"group:{group.pk}"
+    key, subject = reading_keys.of_group(group.pk), f"group:{group.pk}"
     fields: dict[str, Any] = {"key": key, "subject": subject, "label": _label(group), "lets_go": not is_automatic}
     parent, is_new = enqueue_batch(user, extraction.KIND, parts, **fields)
     if not is_new:
@@ -134,7 +132,7 @@ def together_part(
     names = [str(one.pk) for one in members]
     fields = {
         "kind": TOGETHER_KIND,
-        "key": f"{KEY}{group.pk}",
+        "key": reading_keys.of_group(group.pk),
         "subject": f"group:{group.pk}",
         "label": _label(group),
         "params": {"group": str(group.pk), "members": names, "automatic": is_automatic, **wanted.params},

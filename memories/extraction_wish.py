@@ -11,14 +11,17 @@ from memories import queries, scopes
 from memories.members import readers
 from memories.reading_limits import Ranges, spans_of
 from memories.wanted import Wanted
+from providers.models import Connection
 from providers.queries import default_connection
 from sync.models import Character, Chat
 
 
-def need_model(user: User) -> None:
-    """ValueError when no model is connected."""
-    if default_connection(user) is None:
+def need_model(user: User) -> Connection:
+    """The model that will read. ValueError when none is connected."""
+    connection = default_connection(user)
+    if connection is None:
         raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was read."))
+    return connection
 
 
 def wish(

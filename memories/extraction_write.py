@@ -39,13 +39,6 @@ class Share:
     prompt_version: str
 
 
-def hold_chat(run: JobRun, chat: Chat) -> bool:
-    """Hold the chat's row: who forgets it meanwhile waits, and then erases what is written here too. False when it was
-    forgotten already."""
-    rows = Chat.objects.for_user(run.owner).filter(pk=chat.pk, forgotten_at=None)
-    return bool(rows.update(forgotten_at=None))
-
-
 def write_share(run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
     """One reader's memories, revision, chunk and watermark."""
     findings = share.findings

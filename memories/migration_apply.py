@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
-from memories import memory_file, outside_text, own_prompts, watermark
+from memories import choosing, memory_file, outside_text, own_prompts, watermark
 from memories.migration import Offer, OwnName
-from memories.models import ExtractionSettings, MemoryScope, Snapshot
+from memories.models import MemoryScope, Snapshot
 from providers.catalogue import PRESETS
 from providers.connecting import ConnectionProblem, Wish, add_connection
 from providers.models import Connection
@@ -65,7 +65,7 @@ def take_over(user: User, offer: Offer, chosen: Collection[str]) -> Taken:
 def _take_settings(user: User, offer: Offer, chosen: Collection[str], taken: Taken) -> None:
     values = {one.name: one.theirs for one in offer.choices if f"setting:{one.name}" in chosen}
     if values:
-        ExtractionSettings.objects.update_or_create(user=user, defaults=values)
+        choosing.change_settings(user, values)
         count = len(values)
         taken.done.append(ngettext("%(n)d setting.", "%(n)d settings.", count) % {"n": count})
     if "scope" in chosen and offer.is_per_chat:

@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
-from memories.migration import Offer, OwnPrompt, Point
+from memories.extraction_forms import WORDINGS, in_words
+from memories.migration import Choice, Offer, OwnPrompt, Point
 from memories.prompt_words import long_name
-
-LABELS: dict[str, Promise] = {
-    "is_automatic": gettext_lazy("Read chats by itself"),
-    "interval": gettext_lazy("Character messages before a reading"),
-    "lag": gettext_lazy("Further messages to wait for"),
-    "cooldown_minutes": gettext_lazy("Minutes between two readings"),
-    "leaves_newest": gettext_lazy("Leave the newest messages alone"),
-    "newest": gettext_lazy("How many are left alone"),
-    "messages_per_call": gettext_lazy("Messages per call"),
-    "response_tokens": gettext_lazy("Longest answer, in tokens"),
-    "merge_chunks": gettext_lazy("Merge the blocks of one reading"),
-    "is_verbose": gettext_lazy("Keep prompts and answers in the log"),
-}
 
 
 @dataclass(frozen=True)
@@ -48,7 +31,11 @@ class Chats:
 
 def choices(offer: Offer) -> list[Row]:
     """The settings that differ."""
-    return [Row(one.name, str(LABELS[one.name]), _plain(one.now), _plain(one.theirs)) for one in offer.choices]
+    return [_row(one) for one in offer.choices]
+
+
+def _row(one: Choice) -> Row:
+    return Row(one.name, str(WORDINGS[one.name].label), in_words(one.name, one.now), in_words(one.name, one.theirs))
 
 
 def prompts(offer: Offer) -> list[tuple[str, OwnPrompt]]:
@@ -67,9 +54,3 @@ def by_owner(offer: Offer) -> list[Chats]:
         else:
             row.points.append(point)
     return [row for row in found.values() if row.points or row.behind]
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return _("on") if value else _("off")
-    return str(value)

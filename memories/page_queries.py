@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
+from memories.chosen import settings_of
 from memories.mirrored import Copy
 from memories.models import Memory, MemoryBlock, MemoryFile, MemoryShare
 from memories.price import reading_price
-from memories.queries import extraction_settings
 from memories.review_queries import ReviewCounts, counts_of
 from memories.scopes import share_of
 from memories.unread import Unread, unread_by_character
@@ -61,7 +61,7 @@ def price_of(user: User, unread: Unread) -> Decimal | None:
     return reading_price(
         messages=unread.messages,
         letters=unread.letters,
-        per_call=extraction_settings(user).messages_per_call,
+        per_call=settings_of(user).messages_per_call,
         price_in=known.input,
         price_out=known.output,
     )

@@ -109,15 +109,17 @@ class Index:
 
     def held(self, words: Iterable[str], language: str) -> dict[str, dict[int, float]]:
         """For each word the texts that hold it, and how surely."""
-        found: dict[str, dict[int, float]] = {}
-        for word in words:
-            places: dict[int, float] = {}
-            for other, value in self.like(word, language).items():
-                holders = self.places[other]
-                if len(self.words) > MANY and len(holders) > OFTEN * len(self.words):
-                    continue
-                for place in holders:
-                    if value > places.get(place, 0.0):
-                        places[place] = value
-            found[word] = places
+        return {word: self.holders(word, language) for word in words}
+
+    def holders(self, word: str, language: str) -> dict[int, float]:
+        """The texts that hold a word, and how surely; words that stand in so many that they tell nothing are left
+        out."""
+        found: dict[int, float] = {}
+        for other, value in self.like(word, language).items():
+            places = self.places[other]
+            if len(self.words) > MANY and len(places) > OFTEN * len(self.words):
+                continue
+            for place in places:
+                if value > found.get(place, 0.0):
+                    found[place] = value
         return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memories.quality_index import MANY, OFTEN, Index
+from memories.quality_index import Index
 from memories.quality_names import Vocabulary
 
 STEP = 100  # an index of many texts is kept for as long as their number stays below the next multiple of it
@@ -73,7 +73,7 @@ def _likest(
     total = sum(weights.values()) or 1.0
     scores: dict[int, float] = {}
     for word, weight in weights.items():
-        for place, value in _holders(index, word, language).items():
+        for place, value in index.holders(word, language).items():
             scores[place] = scores.get(place, 0.0) + weight * value
     found = Likeness()
     for place in sorted(scores, key=lambda place: (-scores[place], place))[:BEST]:
@@ -87,17 +87,4 @@ def _likest(
         back = min(1.0, sum(weight_of(other) * value for other, value in matched.items()) / whole)
         one = Likeness(start + place, scores[place] / total, back)
         found = max(found, one, key=lambda like: like.score)
-    return found
-
-
-def _holders(index: Index, word: str, language: str) -> dict[int, float]:
-    """The texts that hold a word, unless it stands in so many that it tells nothing."""
-    found: dict[int, float] = {}
-    for other, value in index.like(word, language).items():
-        places = index.places[other]
-        if len(index.words) > MANY and len(places) > OFTEN * len(index.words):
-            continue
-        for place in places:
-            if value > found.get(place, 0.0):
-                found[place] = value
     return found

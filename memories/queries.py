@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from memories.lineage import parents_first, shared_prefixes
-from memories.models import ExtractedChunk, ExtractionSettings, Watermark
+from memories.models import ExtractedChunk, Watermark
 from memories.reading import Mark, end_of_stretch, inherited, is_exact, replayed, unread
 from memories.reading_limits import Limits
 from memories.transcript import Entry
@@ -83,11 +83,6 @@ class Stretch:
         return self.first == self.mark.index + 1
 
 
-def extraction_settings(user: User) -> ExtractionSettings:
-    """What the person chose, or the usual values."""
-    return ExtractionSettings.objects.filter(user=user).first() or ExtractionSettings(user=user)
-
-
 def chats_to_read(
     user: User, character: Character, only: Iterable[UUID | str] | None = None, groups: Iterable[UUID | str] = ()
 ) -> list[Chat]:
@@ -119,7 +114,7 @@ def readings_of(user: User, chat: Chat, characters: Iterable[Character]) -> list
     marks = [Mark.of(identity, content, role, date) for _i, role, _n, identity, content, date in rows]
     speaks = [speaks_up(role, name) for _i, role, name, _id, _content, _date in rows]
     indices = [row[0] for row in rows]
-    family = _family(user, chat)
+    family = family_of(user, chat)
     exact = {place for place, row in enumerate(rows) if is_exact(row[5])} if family else set()
     return [
         Reading(chat, indices, marks, speaks, unread(marks, _read_marks(user, chat, one, marks, family, exact)))
@@ -127,7 +122,7 @@ def readings_of(user: User, chat: Chat, characters: Iterable[Character]) -> list
     ]
 
 
-def _family(user: User, chat: Chat) -> dict[UUID, int]:
+def family_of(user: User, chat: Chat) -> dict[UUID, int]:
     """The chats that share their beginning with this one, and the last message number they share."""
     whose = {"group": chat.group_id} if chat.group_id else {"character": chat.character_id}
     forks = Chat.objects.for_user(user).filter(tavern=chat.tavern_id, **whose)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Avg, Count
+from django.db.models import Aggregate, Avg, Count
 from django.db.models.functions import Length
 
 from accounts.models import User
@@ -24,41 +25,57 @@ from memories.models import MemoryFile
 from memories.price import ANSWER_TOKENS, CHECKING_ANSWER
 from memories.prompts import supporting_text, system_text
 from memories.reading_limits import Ranges
-from memories.unread import SHOWN, USUAL_LETTERS, unread_among
+from memories.unread import SHOWN, USUAL_LETTERS, parts, unread_among
 from memories.wanted import is_inside
-from providers.base import Usage
-from providers.prices import cost_of
+from providers.prices import UNKNOWN, price_of
 from providers.queries import default_connection
 from sync.models import Character, Chat, Group, Message
 
-BATCH = 500
 SAID = 12  # letters of a message's number, name and blank line in a prompt
 USUAL_TOKENS = 1_600  # of a call besides its messages, while no model is connected
 
 
-@dataclass(frozen=True)
-class ChatCost:
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """How much is read. `price` in dollars, None when it is unknown."""
+
+    messages: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    price: Decimal | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatCost(Amount):
     """One chat's share. `messages` are those of the member who has most; calls and tokens are of all members."""
 
     chat: UUID
-    messages: int = 0
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    price: Decimal | None = None
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The whole. `price` in dollars, None when the connection's prices are unknown; `is_most`: it may be less."""
+@dataclass(frozen=True, kw_only=True)
+class Cost(Amount):
+    """The whole. `is_most`: it may be less."""
 
-    messages: int = 0
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    price: Decimal | None = None
     per_chat: list[ChatCost] = field(default_factory=list)
     is_most: bool = False
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    """All of them together; the price is unknown when one of them is."""
+    rows = list(amounts)
+    known = [one.price for one in rows if one.price is not None]
+    return Amount(
+        messages=sum(one.messages for one in rows),
+        calls=sum(one.calls for one in rows),
+        tokens_in=sum(one.tokens_in for one in rows),
+        tokens_out=sum(one.tokens_out for one in rows),
+        price=sum(known, Decimal(0)) if len(known) == len(rows) else None,
+    )
 
 
 def cost_of_reading(
@@ -107,6 +124,7 @@ class _Estimate:
         self.again = again
         self.group_calls = group_calls
         self.connection = default_connection(user)
+        self._price = UNKNOWN if self.connection is None else price_of(self.connection)
         self._plans: dict[tuple[UUID, UUID | None], Plan] = {}
         self._facts: dict[UUID, int] = {}
         self.letters = _letters(user, [one.pk for one in chats])
@@ -116,16 +134,16 @@ class _Estimate:
         fresh = {} if self.again else unread_among(self.user, plain, self.readers)
         every = _all_of(self.user, [one.pk for one in plain]) if self.again else {}
         counts = {one.pk: self._counts(one, fresh, every) for one in self.readers}
-        parts = [self._chat(chat, [counts[one.pk].get(chat.pk, 0) for one in self.readers]) for chat in self.chats]
-        parts = [one for one in parts if one.messages]
-        tokens_in, tokens_out = sum(one.tokens_in for one in parts), sum(one.tokens_out for one in parts)
+        every_chat = (self._chat(one, [counts[who.pk].get(one.pk, 0) for who in self.readers]) for one in self.chats)
+        per_chat = [one for one in every_chat if one.messages]
+        whole = total(per_chat)
         return Cost(
-            sum(one.messages for one in parts),
-            sum(one.calls for one in parts),
-            tokens_in,
-            tokens_out,
-            self._price(tokens_in, tokens_out),
-            parts,
+            messages=whole.messages,
+            calls=whole.calls,
+            tokens_in=whole.tokens_in,
+            tokens_out=whole.tokens_out,
+            price=self._price.cost(whole.tokens_in, whole.tokens_out),
+            per_chat=per_chat,
             is_most=len(self.readers) > 1,
         )
 
@@ -152,7 +170,7 @@ class _Estimate:
         """`counts`: unread messages of each reader."""
         most = max(counts, default=0)
         if not most:
-            return ChatCost(chat.pk)
+            return ChatCost(chat=chat.pk)
         plans = [self._plan(one, chat) for one in self.readers]
         each = self.letters.get(chat.pk, USUAL_LETTERS) + SAID
         ratio = self.connection.bytes_per_token if self.connection is not None else 3.35
@@ -166,7 +184,14 @@ class _Estimate:
             answers = calls * ANSWER_TOKENS
         checks, sent = _checking(plans, counts, each / ratio)
         calls, tokens, answers = calls + checks, tokens + sent, answers + checks * CHECKING_ANSWER
-        return ChatCost(chat.pk, most, calls, tokens, answers, self._price(tokens, answers))
+        return ChatCost(
+            chat=chat.pk,
+            messages=most,
+            calls=calls,
+            tokens_in=tokens,
+            tokens_out=answers,
+            price=self._price.cost(tokens, answers),
+        )
 
     def _together(self, plans: Sequence[Plan | None], counts: Sequence[int], each: float) -> tuple[int, int, int]:
         """Calls, tokens in and tokens out for one call for all: for those who have the same stretch to read; `each`
@@ -209,11 +234,6 @@ class _Estimate:
             self._facts[reader] = plan.size("\n".join(texts))
         return min(plan.sizes.memories, self._facts[reader])
 
-    def _price(self, tokens_in: int, tokens_out: int) -> Decimal | None:
-        if self.connection is None:
-            return None
-        return cost_of(self.connection, Usage(tokens_in, tokens_out))
-
 
 def _checking(plans: Sequence[Plan | None], counts: Sequence[int], each: float) -> tuple[int, int]:
     """Calls and tokens in of the second question about each answer (memories/quality_support.py), for who wants it."""
@@ -241,21 +261,18 @@ def _fixed(plan: Plan | None) -> int:
 
 def _letters(user: User, chats: Sequence[UUID]) -> dict[UUID, float]:
     """How long a message is on average, by chat."""
-    found: dict[UUID, float] = {}
-    for part in _parts(chats):
-        rows = Message.objects.for_user(user).filter(SHOWN, chat__in=part).order_by().values("chat")
-        found.update(rows.annotate(n=Avg(Length("text"))).values_list("chat", "n"))
-    return found
+    return _by_chat(user, chats, Avg(Length("text")))
 
 
 def _all_of(user: User, chats: Sequence[UUID]) -> dict[UUID, int]:
     """Messages that a model would be shown, by chat."""
-    found: dict[UUID, int] = {}
-    for part in _parts(chats):
+    return _by_chat(user, chats, Count("pk"))
+
+
+def _by_chat(user: User, chats: Sequence[UUID], what: Aggregate) -> dict[UUID, Any]:
+    """A figure of the messages that a model would be shown, by chat."""
+    found: dict[UUID, Any] = {}
+    for part in parts(chats):
         rows = Message.objects.for_user(user).filter(SHOWN, chat__in=part).order_by().values("chat")
-        found.update(rows.annotate(n=Count("pk")).values_list("chat", "n"))
+        found.update(rows.annotate(n=what).values_list("chat", "n"))
     return found
-
-
-def _parts(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
-    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))

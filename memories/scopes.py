@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
-from memories import scope_files
+from memories import reading_keys, scope_files
 from memories.memory_file import facts_of, file_for
 from memories.models import MemoryFile, MemoryScope, MemoryShare
 from memories.scope_sources import parent_of
@@ -84,7 +84,7 @@ def check_not_read(user: User, character: Character) -> None:
     into is decided before its call."""
     rows = Job.objects.for_user(user).filter(state__in=Job.ACTIVE)
     together = rows.filter(kind="extract_together").values_list("params", flat=True)
-    is_read = rows.filter(key=f"extract:{character.pk}").exists()
+    is_read = rows.filter(key=reading_keys.of_character(character.pk)).exists()
     if is_read or any(str(character.pk) in one.get("members", ()) for one in together):
         raise ValueError(_("Chats are being read just now. Wait until that is over; nothing was changed."))
 

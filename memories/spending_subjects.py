@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from memories.memory_filters import is_uuid
 from providers.subjects import Named, register
 from sync.models import Character, Chat, Group
 
@@ -27,14 +28,7 @@ def _characters(user: User, ids: Sequence[str]) -> Mapping[str, Named]:
 
 def _groups(user: User, ids: Sequence[str]) -> Mapping[str, Named]:
     rows = Group.objects.for_user(user).filter(pk__in=_real(ids)).values_list("pk", "name")
-    return {str(pk): Named(name or _("A group"), _group_page(pk)) for pk, name in rows}
-
-
-def _group_page(pk: UUID) -> str:
-    try:
-        return reverse("memories:group", args=[pk])
-    except NoReverseMatch:
-        return ""
+    return {str(pk): Named(name or _("A group"), reverse("memories:group", args=[pk])) for pk, name in rows}
 
 
 def _chats(user: User, ids: Sequence[str]) -> Mapping[str, Named]:
@@ -65,11 +59,4 @@ def _heads(user: User, **where: object) -> Iterable[str]:
 
 def _real(ids: Iterable[str]) -> list[str]:
     """Those that can be ids at all: subjects come from addresses too."""
-    return [one for one in ids if _is_uuid(one)]
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return bool(UUID(text))
-    except ValueError:
-        return False
+    return [one for one in ids if is_uuid(one)]

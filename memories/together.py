@@ -21,18 +21,17 @@ from memories import (
     activity,
     extraction,
     extraction_chunk,
-    extraction_plan,
     queries,
     scopes,
     together_prompt,
     watermark,
 )
+from memories.chat_hold import hold_chat
 from memories.extraction_call import MOST_ANSWER, Read, TooLong, ask
 from memories.extraction_judge import Fact, settle
 from memories.extraction_plan import Plan, Question, seed_of
 from memories.extraction_write import (
     Share,
-    hold_chat,
     is_taken,
     is_written,
     note_read,
@@ -148,7 +147,8 @@ def _read_turn(run: JobRun, turn: Turn) -> None:
     everybody = list(turn.stretches)
     activity.trace(run).concerns(None, turn.chat)
     while True:
-        plan = _plan(run, turn, everybody[0])
+        template = text_in_force(run.owner, PROMPT).template
+        plan = extraction_chunk.plan_of(run, turn.chat, everybody[0], template)
         chunk = extraction_chunk.cut(plan, turn.stretches[everybody[0]])
         if queries.has_changed(run.owner, turn.chat):
             return
@@ -163,17 +163,6 @@ def _read_turn(run: JobRun, turn: Turn) -> None:
             return _ask_and_write(run, turn, plan, scene, chunk, present)
         except TooLong:
             extraction_chunk.smaller(run, plan)
-
-
-def _plan(run: JobRun, turn: Turn, character: Character) -> Plan:
-    return extraction_plan.plan(
-        run.owner,
-        character,
-        extraction_chunk.connection_of(run),
-        chat=turn.chat,
-        halvings=int(run.params.get("halvings", 0)),
-        template=text_in_force(run.owner, PROMPT).template,
-    )
 
 
 def _ask_and_write(
@@ -254,7 +243,7 @@ def _commit(
     """All of it or nothing. False when it was written already, or the person had the chat forgotten meanwhile."""
     try:
         with run.commit():
-            if not hold_chat(run, turn.chat):
+            if not hold_chat(run.owner, turn.chat.pk):
                 return False
             for share in shares:
                 if not is_taken(run, share.stretch, share.character, chunk):

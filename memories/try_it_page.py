@@ -13,8 +13,8 @@ from django.utils.translation import ngettext
 from accounts.models import User
 from jobs.models import Job
 from memories import group_chat, try_it
+from memories.chosen import settings_of
 from memories.memory_list import is_uuid
-from memories.queries import extraction_settings
 from memories.try_it import Preview, read_range
 from memories.try_merge import MergePreview
 from memories.try_parts import Trial
@@ -131,7 +131,7 @@ def _chats(user: User, character: Character, *, is_group: bool) -> list[Chat]:
 def _usual_messages(user: User, chat: Chat, name: str) -> str:
     """As many as one call reads, from the end; for rules that put memories together, all."""
     last = chat.messages.order_by("-index").values_list("index", flat=True).first()
-    count = (last or 0) + 1 if try_it.is_merge(name) else extraction_settings(user).messages_per_call
+    count = (last or 0) + 1 if try_it.is_merge(name) else settings_of(user).messages_per_call
     return f"{max(0, (last or 0) - count + 1)}–{last or 0}"
 
 

@@ -125,7 +125,7 @@ def _behind_marks(user: User, pairs: Sequence[tuple[Any, UUID]]) -> dict[tuple[U
     """Unread messages by (chat, character); each chat comes with `shared`, as `_shared` says."""
     chats = {chat.pk: chat for chat, _whose in pairs}
     marks = {}
-    for part in _parts(list(chats)):
+    for part in parts(list(chats)):
         rows = Watermark.objects.for_user(user).filter(chat__in=part)
         marks.update({row[:2]: row[2:] for row in rows.values_list(*MARK)})
     counts: dict[tuple[UUID, UUID], int] = {}
@@ -154,14 +154,15 @@ def _behind_marks(user: User, pairs: Sequence[tuple[Any, UUID]]) -> dict[tuple[U
 def _numbers(user: User, chats: Iterable[UUID]) -> dict[UUID, list[int]]:
     """The numbers of the messages that the model would be shown, in order, by chat."""
     found: dict[UUID, list[int]] = {}
-    for part in _parts(list(chats)):
+    for part in parts(list(chats)):
         rows = Message.objects.for_user(user).filter(SHOWN, chat__in=part).order_by("chat", "index")
         for chat, index in rows.values_list("chat", "index"):
             found.setdefault(chat, []).append(index)
     return found
 
 
-def _parts(ids: list[UUID]) -> Iterator[list[UUID]]:
+def parts(ids: Sequence[UUID]) -> Iterator[Sequence[UUID]]:
+    """As many ids at a time as one query takes."""
     yield from (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 
@@ -195,8 +196,7 @@ def _counts(user: User, chats: list[tuple[UUID, int, int]]) -> dict[UUID, int]:
 def _counted(user: User, chats: list[UUID]) -> Iterator[tuple[UUID, int]]:
     """Messages below the watermark that the model would be shown."""
     read_to = Watermark.objects.filter(chat=OuterRef("chat"), character=OuterRef("chat__character")).values("index")[:1]
-    for start in range(0, len(chats), BATCH):
-        batch = chats[start : start + BATCH]
+    for batch in parts(chats):
         rows = Message.objects.for_user(user).filter(chat__in=batch)
         unread = rows.filter(SHOWN).annotate(
             read_to=Coalesce(Subquery(read_to, output_field=IntegerField()), -1), shared=_shared("chat__")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -92,7 +92,7 @@ def group_auto(request: PersonRequest, group_id: UUID) -> HttpResponse:
     """The switch on a group's page."""
     group = owned(Group, request, pk=group_id)
     _switch(request, group)
-    return back(request, _group_page(group))
+    return back(request, reverse("memories:group", args=[group.pk]))
 
 
 def _switch(request: PersonRequest, whose: Character | Group) -> None:
@@ -100,10 +100,3 @@ def _switch(request: PersonRequest, whose: Character | Group) -> None:
     choosing.switch(request.user, whose, is_on=is_on)
     words = _("%(name)s is read by itself.") if is_on else _("%(name)s is read only when you press Extract.")
     say(request, words % {"name": whose.name})
-
-
-def _group_page(group: Group) -> str:
-    try:
-        return reverse("memories:group", args=[group.pk])
-    except NoReverseMatch:
-        return reverse("memories:group_extraction", args=[group.pk])

@@ -14,7 +14,7 @@ from jobs.models import Job
 from memories import batch_start, batch_tree
 from memories.memory_list import is_uuid
 from memories.page_queries import price_of, total_unread
-from memories.unread import unread_by_character, unread_by_group
+from memories.reset_cost import total
 from memories.views.saying import explained, say
 from providers.queries import default_connection
 from sync.models import Chat
@@ -25,16 +25,16 @@ def page(request: PersonRequest) -> HttpResponse:
     """The tree: twenty characters and groups at a time, with what each chat would cost."""
     user = request.user
     text = request.GET.get("q", "")
-    found = batch_tree.branches(user, text)
-    shown = batch_tree.page_of(user, found, request.GET.get("page"))
+    found = batch_tree.branches(user)
+    shown = batch_tree.page_of(user, batch_tree.named(found, text), request.GET.get("page"))
     ticked = [one for one in request.GET.getlist("chat") if is_uuid(one)]
     costs = [leaf.cost for branch in shown.object_list for leaf in branch.leaves if str(leaf.chat.pk) in ticked]
-    everything = total_unread([*unread_by_character(user).values(), *unread_by_group(user).values()])
+    everything = total_unread(one.unread for one in found)
     context = {
         "page": shown,
         "text": text,
         "ticked": ticked,
-        "sum": batch_tree.total(costs),
+        "sum": total(costs),
         "everything": everything,
         "everything_price": price_of(user, everything),
         "connection": default_connection(user),

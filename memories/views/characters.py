@@ -17,6 +17,7 @@ from accounts.access import PersonRequest, owned
 from memories import editing, outside_text
 from memories.character_frame import CharacterFrame, character_frame
 from memories.character_list import arrange, filter_choices, sort_choices
+from memories.chosen import settings_of
 from memories.extraction import start_extraction
 from memories.file_names import auto_file_name
 from memories.forms import FileForm
@@ -24,7 +25,6 @@ from memories.memory_file import file_for
 from memories.memory_list import block_ids, cards, facets, file_of, files_of, is_uuid, pages_of, queues, read_filters
 from memories.models import MemoryFile
 from memories.page_queries import price_of, tiles, total_unread
-from memories.queries import extraction_settings
 from memories.views.files import named_file
 from memories.views.polled import polled
 from memories.views.saying import explained, say
@@ -54,7 +54,7 @@ def grid(request: PersonRequest) -> HttpResponse:
         "price": price_of(request.user, unread),
         "has_tavern": Tavern.objects.for_user(request.user).filter(unlinked_at=None).exists(),
         "is_choosing": "choose" in request.GET,
-        "interval": extraction_settings(request.user).interval,
+        "interval": settings_of(request.user).interval,
     }
     return render(request, "memories/characters.html", context)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -91,10 +91,7 @@ def _over(request: PersonRequest, draft: Draft) -> HttpResponse:
 def _review_url(draft: Draft) -> str:
     """The page on which the draft of a proposal is reviewed."""
     proposal = getattr(draft, "proposal", None)
-    try:
-        return reverse("memories:proposal", args=[proposal.pk]) if proposal else ""
-    except NoReverseMatch:
-        return ""
+    return reverse("memories:proposal", args=[proposal.pk]) if proposal else ""
 
 
 @require_POST

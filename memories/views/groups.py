@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
 from memories.chat_page import tree
+from memories.chosen import settings_of
 from memories.group_list import group_tiles
 from memories.group_members import set_asking
 from memories.group_page import GroupFrame
@@ -19,7 +20,6 @@ from memories.group_reading import read_group
 from memories.group_rows import behind, health_rows, memories_by_chat, sections
 from memories.memory_filters import is_uuid
 from memories.page_queries import total_unread
-from memories.queries import extraction_settings
 from memories.views.polled import polled
 from memories.views.saying import back, explained, say
 from sync.models import Character, Chat, Group, Tavern
@@ -45,7 +45,7 @@ def groups(request: PersonRequest) -> HttpResponse:
         "unread": total_unread(tile.unread for tile in tiles),
         "unknown": sum(1 for tile in tiles if tile.roster.unknown),
         "has_tavern": Tavern.objects.for_user(request.user).filter(unlinked_at=None).exists(),
-        "interval": extraction_settings(request.user).interval,
+        "interval": settings_of(request.user).interval,
     }
     return render(request, "memories/groups.html", context)
 

@@ -15,6 +15,7 @@ from jobs.enqueue import request_cancel, retry
 from jobs.models import Job
 from memories import batch_report, batch_start, batch_tree, extraction
 from memories.models import ExtractedChunk, ExtractionOverride, ExtractionSettings
+from memories.reset_cost import total
 from memories.unread import unread_by_character, unread_by_group
 from providers.models import Connection
 from sync.models import Character, Group
@@ -74,12 +75,12 @@ def test_the_tree_says_what_waits_and_what_it_costs(alice: User, three: list[Cha
     odo, wardens = page.object_list[1], page.object_list[3]
     assert sorted(leaf.cost.calls for leaf in odo.leaves) == [2, 3] and odo.cost.calls == 5
     assert wardens.cost.calls == 4, "two calls for each of two members"
-    total = batch_tree.total([odo.cost, wardens.cost])
-    assert total.calls == 9 and total.price == odo.cost.price + wardens.cost.price  # type: ignore[operator]
+    both = total([odo.cost, wardens.cost])
+    assert both.calls == 9 and both.price == odo.cost.price + wardens.cost.price  # type: ignore[operator]
     Connection.objects.for_user(alice).update(preset="custom", price_in=None, price_out=None)
     batch_tree.fill(alice, odo)
-    assert batch_tree.total([odo.cost]).price is None
-    assert [one.whose.name for one in batch_tree.branches(alice, "qui")] == ["Quill"]
+    assert total([odo.cost]).price is None
+    assert [one.whose.name for one in batch_tree.named(batch_tree.branches(alice), "qui")] == ["Quill"]
 
 
 def test_one_part_for_each_character_reads_what_was_chosen_and_nothing_else(

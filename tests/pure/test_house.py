@@ -95,6 +95,7 @@ PURE = [
     "memories/quote_eraser.py",
     "memories/quote_mark.py",
     "memories/reading.py",
+    "memories/reading_keys.py",
     "memories/scope_branches.py",
     "memories/scope_state.py",
     "memories/similarity.py",
