@@ -64,6 +64,13 @@ def with_ancestors(user: User, character: Character, wanted: Wanted, chats: Sequ
     return wanted.and_also(more)
 
 
+def with_ancestors_of_all(user: User, characters: Sequence[Character], wanted: Wanted, chats: Sequence[Chat]) -> Wanted:
+    """As `with_ancestors`, for those who are asked together."""
+    for one in characters:
+        wanted = with_ancestors(user, one, wanted, chats)
+    return wanted
+
+
 def check_reader(user: User, character: Character, chat: Chat) -> None:
     """ValueError with a finished sentence when the character does not remember a chat."""
     if chat.group_id is None and chat.character_id != character.pk:

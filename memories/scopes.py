@@ -1,7 +1,7 @@
 """Which memory file a chat is read into, and which memories a reading of it may know of (spec/charmemory §3.11, §3.13).
 
+    one memory, branches apart       ──▶ the character's file; a branch has one of its own (without a choice: this)
     one memory, shared timeline      ──▶ the character's file
-    one memory, branches apart       ──▶ the character's file; a branch has one of its own
     one memory for each chat         ──▶ a file for each chat; a branch's begins with what came before the fork
     remembering in another's file    ──▶ that file, whatever the chat (memories/sharing.py)
 
@@ -26,11 +26,11 @@ from memories.scope_sources import parent_of
 from sync.models import Character, Chat
 
 ONES = ("memory_scope", "memory_share")  # select_related these, where a character is loaded to be read for
-BY_ITSELF = (MemoryScope.Scope.ALL, MemoryScope.Timeline.SHARED)
+UNDIVIDED = (MemoryScope.Scope.ALL, MemoryScope.Timeline.SHARED)
 
 
 def scope_of(character: Character) -> MemoryScope:
-    """What the person chose, or the usual: one memory, a shared timeline."""
+    """What the person chose, or the usual: one memory, each branch its own past."""
     if _is_known_to_have_none(character, "memory_scope"):
         return MemoryScope(character_id=character.pk)
     rows = MemoryScope.objects.for_user(character.tavern.owner).filter(character=character)
@@ -90,8 +90,8 @@ def check_not_read(user: User, character: Character) -> None:
 
 
 def is_divided(chosen: MemoryScope) -> bool:
-    """Whether some chats remember for themselves."""
-    return (chosen.scope, chosen.timeline) != BY_ITSELF
+    """Whether some chats would remember for themselves."""
+    return (chosen.scope, chosen.timeline) != UNDIVIDED
 
 
 def ancestors_to_read(character: Character, chats: Iterable[Chat]) -> dict[UUID, int]:

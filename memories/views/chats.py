@@ -23,6 +23,7 @@ from memories.evidence_page import quotes_to_mark
 from memories.models import ExtractedChunk, Memory, MemoryBlock
 from memories.reading_start import start_reading
 from memories.reset_cost import cost_of_reading
+from memories.scope_words import of_chat
 from memories.scopes import files_in_use
 from memories.unread import unread_by_chat
 from memories.views.points import undo_of_chat
@@ -126,6 +127,7 @@ def _whole(request: PersonRequest, chat: Chat, readers: Readers, progress: Progr
         "hidden": hidden_count(request.user, chat),
         "memories": made.count(),
         **_prices(request, chat, progress),
+        "own_file": of_chat(request.user, progress.character, chat) if progress.character else None,
         "has_family": bool(chat.parent_id) or chat.branches.exists(),
     }
 

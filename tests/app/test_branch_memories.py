@@ -42,9 +42,19 @@ def told(sera: Character, main: Chat) -> MemoryFile:
     return file
 
 
-def test_by_itself_every_chat_and_branch_is_read_into_the_characters_file(sera: Character, main: Chat) -> None:
+def test_with_one_timeline_every_chat_and_branch_is_read_into_the_characters_file(sera: Character, main: Chat) -> None:
+    choose(sera, timeline="shared")
     branch = make_branch(main, 9)
     assert file_of_reading(sera, main) == file_of_reading(sera, branch) == file_for(sera)
+
+
+def test_by_itself_a_branch_remembers_its_own_past(sera: Character, main: Chat) -> None:
+    told(sera, main)
+    other = make_chat(sera, 5, name="Elsewhere")
+    branch = make_branch(main, 9)
+    file = file_of_reading(sera, branch)
+    assert (file.chat, texts_in(file)) == (branch, [EARLY])
+    assert file_of_reading(sera, main) == file_of_reading(sera, other) == file_for(sera)
 
 
 def test_a_branch_begins_with_what_was_known_at_the_fork(sera: Character, main: Chat) -> None:
@@ -211,6 +221,8 @@ def test_a_group_member_has_a_branch_of_its_own(sera: Character) -> None:
     assert texts_in(file_of_reading(sera, branch)) == [EARLY]
     mike = group.members.get(avatar="Mike.png").character
     assert mike is not None
+    assert file_of_reading(mike, branch).chat == branch
+    choose(mike, timeline="shared")
     assert file_of_reading(mike, branch) == file_for(mike)
 
 
@@ -227,6 +239,7 @@ def test_a_parent_that_shrank_to_its_header_does_not_take_the_branchs_memory(ser
 def test_what_lines_share_is_read_in_the_line_it_lies_in(sera: Character, main: Chat) -> None:
     branch = make_branch(main, 9)
     second = make_branch(branch, 4)
+    choose(sera, timeline="shared")
     assert ancestors_to_read(sera, [second]) == {}
     choose(sera)
     assert ancestors_to_read(sera, [second]) == {branch.pk: 4, main.pk: 4}
