@@ -1,4 +1,4 @@
-"""A branch is read on its own, in any way: what it shares is read once, into the line it lies in, and then inherited."""
+"""A branch is read in any way: what it shares is read once, into the line it lies in, and then inherited."""
 
 from __future__ import annotations
 
