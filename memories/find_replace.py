@@ -25,7 +25,7 @@ MAX_RESULT = 20_000  # letters of one memory; only a replacement that multiplies
 MAX_REPEATS = 10_000
 # A pattern that calls itself can fill the memory before its time is over.
 CALLS_ITSELF = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
-COUNTED = regex.compile(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
+COUNTED = regex.compile(r"\{\s*([0-9]*)\s*(?:,\s*([0-9]*)\s*)?\}")
 
 
 class Refused(ValueError):

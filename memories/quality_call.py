@@ -55,6 +55,7 @@ def numbered(text: str) -> dict[int, str]:
     """What an answer says to each number, the first time it names it."""
     found: dict[int, str] = {}
     for line in text.replace("**", "").splitlines():
-        if match := NUMBERED.match(line.strip()):
+        match = NUMBERED.match(line.strip())
+        if match and match[1].isdecimal():  # not in a script that Python's tables do not know yet
             found.setdefault(int(match[1]), match[2].strip())
     return found

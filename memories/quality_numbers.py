@@ -198,9 +198,10 @@ def in_digits(text: str) -> list[int]:
     """The numbers that a text writes in digits, of whatever script, in order."""
     found = []
     for match in DIGITS.finditer(text):
-        if len(match[0]) < 16:
+        digits = "".join(filter(str.isdecimal, match[0]))  # "": of a script that Python's tables do not know yet
+        if digits and len(match[0]) < 16:
             unit = HAN_GROUPS.get(text[match.end() : match.end() + 1], 1)
-            found.append(int("".join(filter(str.isdecimal, match[0]))) * unit)
+            found.append(int(digits) * unit)
     return found
 
 

@@ -1,7 +1,8 @@
 // The chat reader goes on by itself: windows of a hundred messages are fetched as their end comes near, and those that
-// are far away are let go, so that the page never holds more than four. Without JavaScript there are links.
+// are far away are let go, so that the page holds four and what is near the screen. Without JavaScript there are links.
 const MOST = 400;
-const NEAR = "800px";
+const NEAR = 1200; // pixels from the screen: an end that is nearer is continued
+const FAR = 2 * NEAR; // what is nearer than this is never let go, or it would be fetched at once again
 const reader = document.getElementById("reader");
 let isBusy = false;
 
@@ -39,11 +40,19 @@ function address(number) {
   return `?${query}`;
 }
 
-function trim(side) {
+function isNear(row) {
+  const box = row.getBoundingClientRect();
+  return box.bottom > -FAR && box.top < window.innerHeight + FAR;
+}
+
+function trim(side, near) {
   const all = [...reader.children];
   const over = all.length - MOST;
   if (over <= 0) return;
-  const gone = side === "following" ? all.slice(0, over) : all.slice(-over);
+  const farthest = side === "following" ? all.slice(0, over) : all.slice(-over).reverse();
+  const last = farthest.findIndex((one) => near.has(one));
+  const gone = last < 0 ? farthest : farthest.slice(0, last);
+  if (!gone.length) return;
   if (gone.some((one) => one.contains(document.activeElement))) document.activeElement.blur();
   gone.forEach((one) => one.remove());
   const left = numbers();
@@ -62,11 +71,12 @@ async function more(side) {
     if (!page) return;
     const have = new Set([...reader.children].map((one) => one.id));
     const rows = [...page.children].filter((one) => !have.has(one.id));
+    const near = new Set([...reader.children].filter(isNear));
     still(() => {
       reader[side === "following" ? "append" : "prepend"](...rows);
       if (page.dataset[side]) reader.dataset[side] = page.dataset[side];
       else delete reader.dataset[side];
-      trim(side);
+      trim(side, near);
       reader.start = numbers()[0] ?? 0;
       links("previous", reader.dataset.previous);
       links("following", reader.dataset.following);
@@ -82,7 +92,7 @@ function look() {
     const nav = pager(side);
     if (!nav || !reader.dataset[side]) continue;
     const box = nav.getBoundingClientRect();
-    if (box.bottom > -1200 && box.top < window.innerHeight + 1200) more(side).then(again);
+    if (box.bottom > -NEAR && box.top < window.innerHeight + NEAR) more(side).then(again);
   }
 }
 
@@ -94,7 +104,7 @@ function again() {
 }
 
 if (reader && (reader.dataset.previous || reader.dataset.following)) {
-  const watch = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && again(), { rootMargin: NEAR });
+  const watch = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && again(), { rootMargin: "800px" });
   ["previous", "following"].map(pager).forEach((nav) => nav && watch.observe(nav));
 }
 

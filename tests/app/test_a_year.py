@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
+from jobs.chunk import run_next
 from jobs.drain import run_until_idle
 from jobs.lease import release_worker, worker_name
 from jobs.models import Job
@@ -122,7 +123,7 @@ class Life:
         elif what == "read_some":
             self.start()
             for _chunk in range(how):
-                run_until_idle(self.user, timeout=0.0)
+                run_next(self.user)
         elif what == "die":
             self.reader.dies = how
             self.start()

@@ -69,6 +69,25 @@ def test_what_is_on_the_screen_stays_where_it_is(live_server: Any, alice: User, 
         assert box is not None and 0 <= box["y"] < 900, "messages put in above did not push it away"
 
 
+def test_a_screen_that_shows_more_than_the_page_keeps_is_filled_once(live_server: Any, alice: User, long: Chat) -> None:
+    """What is let go at one end must not be fetched again at the other, for ever."""
+    with signed_in(live_server.url, alice) as seen:
+        seen.page.set_viewport_size({"width": 1440, "height": 60_000})
+        asked: list[str] = []
+        seen.page.on("request", lambda request: asked.append(request.url) if "part=1" in request.url else None)
+        page = seen.open(f"/chats/{long.pk}/?at=2500")
+        quiet = 0
+        while quiet < 3:
+            before = len(asked)
+            assert before < 40, "it fetches without an end"
+            page.wait_for_timeout(1000)
+            quiet = quiet + 1 if len(asked) == before else 0
+        found = numbers(page)
+        assert found == list(range(found[0], found[-1] + 1)) and len(found) > 400
+        heights = page.evaluate("document.getElementById('reader').getBoundingClientRect().height")
+        assert heights > 60_000, "the screen is full"
+
+
 def test_jumping_and_finding_in_five_thousand_messages(live_server: Any, alice: User, long: Chat) -> None:
     with signed_in(live_server.url, alice) as seen:
         page = seen.open(f"/chats/{long.pk}/")
@@ -145,4 +164,5 @@ def test_it_can_be_read_without_scripts(live_server: Any, alice: User, long: Cha
         page.locator("#m3 summary").click()
         page.locator("#m3 .menu").get_by_text("Set as extracted point").click()
         expect(page.locator("main")).to_contain_text("1,996 messages that were read are unread again")
-        seen.troubles.clear()
+        page.wait_for_load_state("networkidle")
+        seen.troubles.clear()  # each script that was not let through is one

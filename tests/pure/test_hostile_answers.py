@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memories import quality_repair, quality_support
+from memories import grounding, quality_numbers, quality_repair, quality_support
 from memories.choices import CHECKS
 from memories.quality import LONGEST, Gate, Scene
 from memories.quality_call import numbered
@@ -56,6 +56,7 @@ def test_answers_to_further_questions_are_read_whatever_they_hold(text: str) -> 
 
 @settings(deadline=None, max_examples=200)
 @given(ANY, ANY, st.lists(ANY, max_size=3))
+@example("", "\U000116d0", [])
 def test_the_gate_judges_whatever_it_is_asked(bullet: str, said: str, known: list[str]) -> None:
     scene = Scene("Alice", said[:50], known, known[:1], [("Bob", said), (bullet[:9], "Hello.")], others=(said[:9],))
     assert {doubt.check for doubt in Gate(scene).check(bullet)} <= set(CHECKS)
@@ -118,3 +119,13 @@ def test_blocks_on_one_line_are_told_apart() -> None:
 def test_a_line_of_nothing_but_spaces_is_read_too(line: str) -> None:
     assert numbered(f"{line}\n1. yes") == {1: "yes"}
     assert read_together(f"{line}\n- x", ["Alice"])[0].kind == "unreadable"
+
+
+def test_a_digit_that_python_does_not_know_is_no_number() -> None:
+    takri_zero = "\U000116d0"  # the field's newest tables call it a digit, those of older Pythons do not
+    assert not takri_zero.isdecimal() or int(takri_zero) == 0
+    assert quality_numbers.in_digits(takri_zero) in ([], [0])
+    assert grounding.numbers(takri_zero * 12) in ([], [takri_zero * 12])
+    assert numbered(f"{takri_zero}. yes") in ({}, {0: "yes"})
+    assert (quality_numbers.in_digits("٣"), numbered("٣. yes")) == ([3], {3: "yes"})
+    assert grounding.numbers("1" * 5000) == ["1" * 5000], "too long for Python's own int"

@@ -24,6 +24,10 @@ TELL_REFUSED = """addEventListener("securitypolicyviolation", event =>
 WIDTHS = {"desktop": (1440, 900), "tablet": (820, 1180), "phone": (390, 844)}
 
 
+LET_GO = """for (const one of document.body.querySelectorAll("*"))
+  if (["sticky", "fixed"].includes(getComputedStyle(one).position)) one.style.position = "static";"""
+
+
 class Watched:
     """A page with everything that went wrong on it: script errors, refused content, failed requests."""
 
@@ -76,14 +80,13 @@ class Watched:
 
     @contextmanager
     def unrolled(self) -> Iterator[None]:
-        """A window as high as the page: a bar that stays at the window's edge then covers nothing, which axe would
-        take for targets that are too small; a person scrolls."""
+        """A window as high as the page, and what stays at the window's edge put in its place: it then covers nothing,
+        which axe would take for targets that are too small; a person scrolls. (The chat reader grows meanwhile.)"""
         size = self.page.viewport_size
         assert size is not None
         height = self.page.evaluate("document.documentElement.scrollHeight")
         self.page.set_viewport_size({"width": size["width"], "height": max(size["height"], int(height))})
-        bars = "document.querySelectorAll('.selection-bar, .find-bar, .batch-sum')"
-        self.page.evaluate(f"{bars}.forEach(bar => (bar.style.position = 'static'))")
+        self.page.evaluate(LET_GO)
         yield
         self.page.set_viewport_size(size)
 
