@@ -15,8 +15,9 @@ from accounts.models import User
 from memories import doubts, gate_counts
 from memories.choices import ACCEPT, ACTIONS, CHECKS, FLAG, QUEUE, REPAIR, Choices
 from memories.gate_counts import DAYS, Tally
-from memories.price import CHECKING_ANSWER, MILLION
+from memories.price import CHECKING_ANSWER
 from providers.models import Call
+from providers.prices import price_of
 from providers.queries import default_connection
 
 ACTION_WORDS: dict[str, str | Promise] = {
@@ -120,9 +121,7 @@ def checking_price(user: User) -> Price:
     seen = Call.objects.for_user(user).filter(pk__in=ids).aggregate(**fields)
     sent, got = round(seen["sent"] or CHECKING_TOKENS), round(seen["got"] or CHECKING_ANSWER)
     by = default_connection(user)
-    if by is None or (by.price_in is None and by.price_out is None):
-        return Price(sent + got, None, bool(ids))
-    return Price(sent + got, (sent * (by.price_in or 0) + got * (by.price_out or 0)) / MILLION, bool(ids))
+    return Price(sent + got, price_of(by).cost(sent, got) if by is not None else None, bool(ids))
 
 
 def _parts(user: User, tally: Tally) -> list[Part]:

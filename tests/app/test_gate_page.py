@@ -10,12 +10,14 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from memories import gate_counts
+from memories import gate_counts, quality_page
 from memories.choices import CHECKS, USUAL
 from memories.chosen import choices_for, settings_of
 from memories.extraction_verdict import Findings
 from memories.memory_file import NewMemory
 from memories.models import ExtractionSettings, GateCount
+from providers.models import ModelListing
+from providers.prices import price_of
 from tests.support.builders import make_call, make_connection
 from tests.support.pages import soup, words
 
@@ -46,6 +48,17 @@ def test_other_choices_stay(alice: User, alice_client: Client) -> None:
     assert settings_of(alice).interval == 50
     assert choices_for(alice).action("form") == "flag"
     assert choices_for(alice).action("temporary") == USUAL.action("temporary")
+
+
+def test_a_listed_price_counts_as_a_typed_one_does(alice: User) -> None:
+    by = make_connection(alice, preset="custom", model="wren", price_in=None, price_out=None)
+    assert quality_page.checking_price(alice).dollars is None
+    row = {"id": "wren", "in": "1", "out": "4"}
+    ModelListing.objects.create(connection=by, models_json=[row])
+    assert quality_page.checking_price(alice).dollars == price_of(by).cost(1900, 80)
+    by.preset = "pollinations"
+    by.save()
+    assert quality_page.checking_price(alice).dollars == 0
 
 
 def test_the_price_of_the_second_question(alice: User, alice_client: Client) -> None:
