@@ -40,7 +40,7 @@ def start_again(user: User, stretch: Range, character: Character, *, mode: str =
     connection = need_model(user)
     if not stretch.speaking:
         raise ValueError(_("No message in this stretch has words to read. Choose another stretch; nothing was read."))
-    file = file_of_reading(character, stretch.chat)
+    file = file_of_reading(character, stretch.chat, stretch.last)
     file.owner = user
     params = {
         "chat": str(stretch.chat.pk),

@@ -7,31 +7,26 @@ swiped, what the person wrote does not count, and in a group the reply of every 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from django.db.models import Count, Max, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
 from jobs.models import Job
-from memories import queries, reading_keys
+from memories import day_budget, queries, reading_keys
 from memories.automatic_rules import Facts
 from memories.choices import Choices
-from memories.chosen import choices_for, own_values
 from memories.local_time import local_now
 from memories.models import ChatActivity, ExtractedChunk, Watermark
 from memories.unread import SHOWN
-from providers.budget_sums import UNDER_WAY, Need
+from providers.budget_sums import Need
 from providers.budgets import standings_of
-from providers.ledger import UNFINISHED
-from providers.models import Call
-from providers.periods import period
 from providers.prices import price_of
 from providers.queries import default_connection
-from sync.models import Character, Chat, Group, Message
+from sync.models import Character, Chat, Message
 
 BY_MODEL = ("memories", "nothing", "empty")  # outcomes of a chunk that a model was asked about
 MOST_REMEMBERED = 20_000
@@ -66,7 +61,8 @@ def facts_of(user: User, chat: Chat, reader: Character, choices: Choices, activi
 
 def _more(user: User, facts: Facts, chat: Chat, reader: Character, choices: Choices, activity: ChatActivity) -> Facts:
     """What only matters when there is enough to read."""
-    failed_at, was_stopped = _last_failure(user, chat, reader)
+    last = _jobs(user, chat, reader).filter(is_batch=False).order_by("-created_at").first()
+    failed_at, was_stopped = _failure(last)
     return replace(
         facts,
         was_read=_was_read(user, chat, reader),
@@ -74,7 +70,8 @@ def _more(user: User, facts: Facts, chat: Chat, reader: Character, choices: Choi
         read_at=activity.read_at,
         failed_at=failed_at,
         was_stopped=was_stopped,
-        spent=_spent(user, chat) if choices.daily_budget is not None else Decimal(0),
+        spent=day_budget.spent_today(user, chat) if choices.daily_budget is not None else Decimal(0),
+        next_cost=_next_cost(user, last),
         held_until=_held_until(user, choices),
     )
 
@@ -158,12 +155,20 @@ def _was_read(user: User, chat: Chat, reader: Character) -> bool:
     return chunks.exists()
 
 
-def _last_failure(user: User, chat: Chat, reader: Character) -> tuple[datetime | None, bool]:
-    """When the last reading for this reader ended without success, and whether a person stopped it."""
-    last = _jobs(user, chat, reader).filter(is_batch=False).order_by("-created_at").first()
+def _failure(last: Job | None) -> tuple[datetime | None, bool]:
+    """When the last reading for a reader ended, if it had no success, and whether a person stopped it."""
     if last is None or last.state not in (Job.State.FAILED, Job.State.CANCELLED):
         return None, False
     return last.finished_at, last.state == Job.State.CANCELLED
+
+
+def _next_cost(user: User, last: Job | None) -> Decimal:
+    """What the call may take before which the last reading stopped today for the day's budget; 0 if it did not."""
+    need = last.params.get("day_need") if last is not None else None
+    if need is None or last is None or last.finished_at is None:
+        return Decimal(0)
+    is_today = local_now(user, last.finished_at).date() == local_now(user, timezone.now()).date()
+    return Decimal(need) if is_today else Decimal(0)
 
 
 def _changed_at(user: User, chat: Chat) -> datetime | None:
@@ -180,28 +185,3 @@ def _held_until(user: User, choices: Choices) -> datetime | None:
         return None
     need = Need(price_of(connection).cost(0, tokens), tokens)
     return max((one.period.end for one in standings_of(user) if one.is_passed_by(need)), default=None)
-
-
-def is_spent(user: User, chat: Chat) -> bool:
-    """Whether what is read by itself has used up the day's budget of this chat's character or group."""
-    budget = choices_for(user, chat.group or chat.character).daily_budget
-    return budget is not None and _spent(user, chat) >= budget
-
-
-def _spent(user: User, chat: Chat) -> Decimal:
-    """Dollars since the person's midnight for what was read by itself; calls under way count with what they may
-    cost. Of everything, or of this character or group when it has a budget of its own."""
-    now = local_now(user, timezone.now())
-    today = period("day", now, now.tzinfo or UTC).start
-    calls = Call.objects.for_user(user).filter(is_automatic=True, started_at__gte=today)
-    calls = calls.exclude(error_type=UNFINISHED, started_at__lt=now - UNDER_WAY)
-    whose: Character | Group | None = chat.group or chat.character
-    if whose is not None and "daily_budget" in own_values(user, whose):
-        calls = calls.filter(subject__startswith=subject_of(whose))
-    spent: Decimal | None = calls.aggregate(sum=Sum(Coalesce("cost", "reserved")))["sum"]
-    return spent or Decimal(0)
-
-
-def subject_of(whose: Character | Group) -> str:
-    """How the ledger names what a call of this character or group was about."""
-    return f"group:{whose.pk}" if isinstance(whose, Group) else f"character:{whose.pk}"

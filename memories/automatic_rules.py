@@ -49,6 +49,7 @@ class Facts:
     failed_at: datetime | None = None
     was_stopped: bool = False
     spent: Decimal = Decimal(0)
+    next_cost: Decimal = Decimal(0)
     held_until: datetime | None = None
 
 
@@ -120,7 +121,8 @@ def _after(moment: datetime | None, wait: timedelta, now: datetime) -> datetime 
 
 
 def _budget_until(facts: Facts, choices: Choices, now: datetime) -> datetime | None:
-    is_spent = choices.daily_budget is not None and facts.spent >= choices.daily_budget
+    left = None if choices.daily_budget is None else choices.daily_budget - facts.spent
+    is_spent = left is not None and (left <= 0 or facts.next_cost > left)
     ends = [facts.held_until] if facts.held_until else []
     return max([*ends, tomorrow(now)] if is_spent else ends, default=None)
 

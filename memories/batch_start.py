@@ -21,7 +21,7 @@ from jobs.models import Job
 from memories import extraction, extraction_group
 from memories.choices import TOGETHER
 from memories.chosen import choices_for
-from memories.extraction_wish import need_model, wish, with_ancestors, with_ancestors_of_all
+from memories.extraction_wish import need_model
 from memories.members import roster
 from memories.queries import Waiting
 from memories.unread import unread_by_chat, unread_by_group
@@ -54,13 +54,13 @@ def chosen(user: User, chat_ids: Collection[str]) -> Chosen:
     return _arrange(Chat.objects.for_user(user).filter(pk__in=list(chat_ids), gone_at=None))
 
 
-def start_batch(user: User, picked: Chosen) -> Job:
+def start_batch(user: User, wish: Chosen) -> Job:
     """Queue it. ValueError with a finished sentence when there is nothing to read or no model."""
     need_model(user)
-    parts, found = _parts(user, picked)
+    parts, found = _parts(user, wish)
     if not parts and not found:
         raise ValueError(_("Nothing of what was chosen is unread; nothing was started."))
-    job, _new = enqueue_batch(user, extraction.KIND, parts, subject=SUBJECT, label=_label(parts, picked))
+    job, _new = enqueue_batch(user, extraction.KIND, parts, subject=SUBJECT, label=_label(parts, wish))
     return job
 
 
@@ -74,22 +74,19 @@ def _arrange(chats: QuerySet[Chat]) -> Chosen:
     return found
 
 
-def _parts(user: User, picked: Chosen) -> tuple[list[dict[str, Any]], list[Waiting]]:
+def _parts(user: User, wish: Chosen) -> tuple[list[dict[str, Any]], list[Waiting]]:
     """The parts of the batch, and everything that waits in them or in jobs that are under way."""
-    readers, together = _readers(user, picked)
+    readers, together = _readers(user, wish)
     parts: list[dict[str, Any]] = []
     found: list[Waiting] = []
-    for character, chats in readers.items():
-        wanted = wish(user, character, chats, None, is_automatic=False)
-        wanted = with_ancestors(user, character, wanted, chats)
+    for character, wanted in readers.items():
         waiting = extraction.waiting_of(user, character, wanted)
         found += waiting
         part = extraction.part_of(character, wanted, waiting, is_automatic=False)
         if waiting and not extraction.taken_along(user, part["key"], wanted, is_automatic=False):
             parts.append({**part, "label": _part_label(character, waiting)})
     for group, chats in together.items():
-        members = roster(user, group).characters
-        wanted = with_ancestors_of_all(user, members, Wanted((), tuple(str(one.pk) for one in chats)), chats)
+        members, wanted = roster(user, group).characters, Wanted((), tuple(str(one.pk) for one in chats))
         part, waiting = extraction_group.together_part(user, group, members, wanted, is_automatic=False)
         found += waiting
         if waiting and active_of(user, part["key"]):
@@ -99,17 +96,19 @@ def _parts(user: User, picked: Chosen) -> tuple[list[dict[str, Any]], list[Waiti
     return parts, found
 
 
-def _readers(user: User, picked: Chosen) -> tuple[dict[Character, list[Chat]], dict[Group, list[Chat]]]:
-    """The chats that each character reads, and the groups whose members are asked together."""
-    readers = {one: list(chats) for one, chats in picked.own.items()}
+def _readers(user: User, wish: Chosen) -> tuple[dict[Character, Wanted], dict[Group, list[Chat]]]:
+    """What each character reads, and the groups whose members are asked together."""
+    own = {one: [str(chat.pk) for chat in chats] for one, chats in wish.own.items()}
+    groups: dict[Character, list[str]] = {}
     together: dict[Group, list[Chat]] = {}
-    for group, chats in picked.of_groups.items():
+    for group, chats in wish.of_groups.items():
         if choices_for(user, group).group_calls == TOGETHER:
             together[group] = chats
             continue
         for member in roster(user, group).characters:
-            readers.setdefault(member, []).extend(chats)
-    return readers, together
+            groups.setdefault(member, []).extend(str(chat.pk) for chat in chats)
+    everybody = [*own, *(one for one in groups if one not in own)]
+    return {one: Wanted(tuple(own.get(one, ())), tuple(groups.get(one, ()))) for one in everybody}, together
 
 
 def _part_label(character: Character, waiting: list[Waiting]) -> str:
@@ -118,8 +117,8 @@ def _part_label(character: Character, waiting: list[Waiting]) -> str:
     return words[:300]
 
 
-def _label(parts: list[dict[str, Any]], picked: Chosen) -> str:
+def _label(parts: list[dict[str, Any]], wish: Chosen) -> str:
     count = len(parts)
     words = ngettext("Extract %(n)d character", "Extract %(n)d characters", count) % {"n": count}
-    chats = picked.chats
+    chats = wish.chats
     return words + ngettext(" from %(n)d chat", " from %(n)d chats", chats) % {"n": chats}

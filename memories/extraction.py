@@ -7,6 +7,7 @@ A chunk that fails leaves everything before it; trying again goes on there. A ch
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -21,7 +22,7 @@ from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
 from memories import (
     activity,
-    automatic_facts,
+    day_budget,
     extraction_chunk,
     extraction_end,
     memory_file,
@@ -30,8 +31,9 @@ from memories import (
     scopes,
     watermark,
 )
+from memories.day_budget import DayIsSpentError
 from memories.events import ReadingBegan, reading_began
-from memories.extraction_wish import check_reader, need_model, wish, with_ancestors
+from memories.extraction_wish import check_reader, need_model, wish
 from memories.queries import Stretch, Waiting
 from memories.reading_limits import Limits, Ranges
 from memories.wanted import Wanted
@@ -64,7 +66,6 @@ def start_extraction(
     for one in named or ():
         check_reader(user, character, one)
     wanted = wish(user, character, named, ranges, is_automatic=is_automatic)
-    wanted = with_ancestors(user, character, wanted, named or ())
     return start_wanted(user, character, wanted, is_automatic=is_automatic)
 
 
@@ -84,6 +85,12 @@ def waiting_of(user: User, character: Character, wanted: Wanted) -> list[Waiting
     return list(queries.each_waiting(user, character, wanted.chats, wanted.groups, limits))
 
 
+def messages_in(found: Sequence[Waiting]) -> int:
+    """How many messages will be read; what a branch shares with its parent, if that is read too, counts once."""
+    chats = {one.chat.pk for one in found}
+    return sum(one.own_messages if one.chat.parent_id in chats else one.messages for one in found)
+
+
 def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, is_automatic: bool) -> dict[str, Any]:
     """The fields of a job that reads for one character."""
     return {
@@ -91,7 +98,7 @@ def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, i
         "subject": f"character:{character.pk}",
         "label": _("Extract %(name)s") % {"name": character.name},
         "params": {"character": str(character.pk), "automatic": is_automatic, **wanted.params},
-        "total": sum(one.messages for one in found),
+        "total": messages_in(found),
     }
 
 
@@ -138,10 +145,13 @@ def run(run: JobRun) -> Outcome:
     stretch = _next_stretch(run, character, wanted)
     if stretch is None or must_end(run, stretch.chat):
         return ended(run, [character], wanted)
+    stretch = replace(stretch, last=scopes.end_of_line(character, stretch.chat, stretch.first, stretch.last))
     tell_of_beginning(run, stretch.chat)
     try:
         is_automatic = str(stretch.chat.pk) in wanted.careful
         extraction_chunk.read_chunk(run, stretch, character, is_automatic=is_automatic)
+    except DayIsSpentError as reason:
+        return day_over(run, [character], wanted, reason)
     except (IntegrityError, memory_file.VersionConflict) as error:
         if Character.objects.filter(pk=character.pk).exists():
             raise
@@ -151,10 +161,20 @@ def run(run: JobRun) -> Outcome:
 
 def must_end(run: JobRun, chat: Chat) -> bool:
     """Whether a job that nobody asked for has used up its day's budget; the rest is begun by itself another day."""
-    if not run.params.get("automatic") or not automatic_facts.is_spent(run.owner, chat):
+    left = day_budget.left_today(run.owner, chat) if run.params.get("automatic") else None
+    if left is None or left > 0:
         return False
     run.log(_("Today’s budget for what is read by itself is used up. The rest is read another day."), "warn")
     return True
+
+
+def day_over(run: JobRun, characters: Sequence[Character], wanted: Wanted, reason: DayIsSpentError) -> Outcome:
+    """The end of a job whose next call could pass the day's budget; what that call may take is kept for the next
+    decision (automatic_rules)."""
+    run.keep(day_need=str(reason.need))
+    text = _("The next call could pass today’s budget for what is read by itself. The rest is read another day.")
+    run.log(text, "warn")
+    return ended(run, characters, wanted)
 
 
 def ended(run: JobRun, characters: Sequence[Character], wanted: Wanted) -> Outcome:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobPaused, JobRun, Stopped
-from memories import activity
+from memories import activity, day_budget
 from memories.answer import Answer
 from memories.extraction_plan import Question
 from providers.base import Completion, ProviderError
@@ -50,9 +50,12 @@ def ask(run: JobRun, question: Question) -> Read:
 
 
 def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None:
-    """One call; None when the model used up its answer with thinking."""
+    """One call; None when the model used up its answer with thinking. DayIsSpentError before a call that nobody asked
+    for and that could pass its budget."""
     run.check()
     request = question.request(answer_tokens, run.job)
+    if question.is_automatic and question.chat is not None:
+        day_budget.check(run.owner, question.chat, question.connection, request)
     try:
         done = activity.complete(run, question.connection, request)
     except ProviderError as error:

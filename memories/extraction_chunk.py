@@ -146,7 +146,7 @@ def _read(work: Work, chunk: Chunk) -> None:
     run.progress(doing=doing(chunk))
     activity.trace(run).collected(chunk)
     others = work.scene.participants(chunk, [character]) if work.scene else []
-    file = scopes.file_of_reading(character, chat)
+    file = scopes.file_of_reading(character, chat, chunk.last_index)
     known = scopes.known_facts(file, character, chat)
     texts, locked = [text for _id, text in known], places_of_locked(work.plan, file, known)
     question = extraction_plan.question_of(

@@ -18,7 +18,7 @@ from jobs.models import Job
 from memories import extraction, reading_keys
 from memories.choices import TOGETHER
 from memories.chosen import choices_for
-from memories.extraction_wish import need_model, wish, with_ancestors, with_ancestors_of_all
+from memories.extraction_wish import need_model, wish
 from memories.members import roster
 from memories.queries import Waiting
 from memories.reading_limits import Ranges
@@ -46,9 +46,8 @@ def start_group(
     shown = _chats(user, group, chats)
     wanted = wish(user, everybody[0], shown, ranges, is_automatic=is_automatic)
     if _is_for_all(user, group, is_automatic=is_automatic):
-        wanted = with_ancestors_of_all(user, everybody, wanted, shown)
         return _start_together(user, group, everybody, wanted, is_automatic=is_automatic)
-    wishes = {one: with_ancestors(user, one, wanted, shown) for one in everybody}
+    wishes = dict.fromkeys(everybody, wanted)
     return _start_each(user, group, wishes, is_automatic=is_automatic)
 
 

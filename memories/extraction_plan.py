@@ -52,6 +52,7 @@ class Question:
     answer_tokens: int
     subject: str
     is_automatic: bool = False  # nobody pressed a button for it
+    chat: Chat | None = None
     names: tuple[str, ...] = ()  # of all who are asked about, when they are several (memories/together.py)
 
     def read(self, text: str, *, is_truncated: bool) -> Answer:
@@ -142,7 +143,7 @@ def question_of(
         locked=locked,
     )
     subject = f"character:{plan.character.pk}/chat:{chat.pk}"
-    return Question(prompt, plan.connection, plan.answer_tokens, subject, is_automatic)
+    return Question(prompt, plan.connection, plan.answer_tokens, subject, is_automatic, chat)
 
 
 def seed_of(user: User, source: Chat | MemoryFile | Character, first: object, last: object) -> str:

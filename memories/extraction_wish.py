@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from memories import queries, scopes
+from memories import queries
 from memories.members import readers
 from memories.reading_limits import Ranges, spans_of
 from memories.wanted import Wanted
@@ -41,34 +41,6 @@ def wish(
     names = {*own, *of_groups}
     spans = {chat: found for chat, found in spans_of(user, ranges).items() if chat in names}
     return Wanted(own, of_groups, spans, frozenset(names if is_automatic else ()))
-
-
-def with_ancestors(user: User, character: Character, wanted: Wanted, chats: Sequence[Chat]) -> Wanted:
-    """With what `chats`, as far as they are read as a whole, share with those that they branched from, where memories
-    are divided (scopes.ancestors_to_read)."""
-    chats = [one for one in chats if str(one.pk) not in wanted.spans]
-    shared = {str(pk): last for pk, last in scopes.ancestors_to_read(character, chats).items()}
-    shared = {pk: last for pk, last in shared.items() if pk not in wanted.named}
-    if not shared:
-        return wanted
-    of_groups = {
-        str(pk)
-        for pk in Chat.objects.for_user(user).filter(pk__in=shared, group__isnull=False).values_list("pk", flat=True)
-    }
-    more = Wanted(
-        tuple(pk for pk in shared if pk not in of_groups),
-        tuple(pk for pk in shared if pk in of_groups),
-        spans_of(user, {pk: [None, last] for pk, last in shared.items()}),
-        frozenset(shared if wanted.careful else ()),
-    )
-    return wanted.and_also(more)
-
-
-def with_ancestors_of_all(user: User, characters: Sequence[Character], wanted: Wanted, chats: Sequence[Chat]) -> Wanted:
-    """As `with_ancestors`, for those who are asked together."""
-    for one in characters:
-        wanted = with_ancestors(user, one, wanted, chats)
-    return wanted
 
 
 def check_reader(user: User, character: Character, chat: Chat) -> None:

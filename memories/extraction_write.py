@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.run import JobFailed, JobRun
-from memories import activity, gate_counts, held, watermark
+from memories import activity, gate_counts, held, scopes, watermark
 from memories.blocks import timestamp
 from memories.extraction_judge import Findings
 from memories.extraction_verdict import REPEATED, marked
@@ -49,7 +49,8 @@ def write_share(run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
             "last": chunk.last_index,
         }
         with change(share.file, reason=reason, job=run.job, writes_back=False) as editor:
-            _add_blocks(editor, run, chunk, share, call)
+            made = _add_blocks(editor, run, chunk, share, call)
+        scopes.pass_on(share.file, share.stretch.chat, chunk.first_index, made)
     if findings.held:
         held.write(
             share.file,
@@ -78,9 +79,9 @@ def write_share(run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
     )
 
 
-def _add_blocks(editor: Editor, run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
+def _add_blocks(editor: Editor, run: JobRun, chunk: Chunk, share: Share, call: Call) -> list[uuid.UUID]:
     present = _still_there(editor, share.findings)
-    for block in share.findings.blocks:
+    made = (
         editor.add_block(
             share.stretch.chat.name,
             [linked(one, present) for one in block],
@@ -93,6 +94,9 @@ def _add_blocks(editor: Editor, run: JobRun, chunk: Chunk, share: Share, call: C
             call=call,
             prompt_version=share.prompt_version,
         )
+        for block in share.findings.blocks
+    )
+    return [block.pk for block in made if block is not None]
 
 
 def _date(run: JobRun) -> str:

@@ -9,7 +9,7 @@ import regex
 from django.utils.translation import gettext as _
 
 from jobs.run import JobRun
-from memories import activity
+from memories import activity, day_budget
 from memories.answer import without_reasoning
 from memories.extraction_plan import Question, seed_of
 from memories.extraction_prompt import marker
@@ -42,6 +42,12 @@ def ask(run: JobRun, question: Question, bench: Bench, text: str, bullets: str, 
         job=run.job,
         is_automatic=question.is_automatic,
     )
+    if question.is_automatic and question.chat is not None:
+        try:
+            day_budget.check(run.owner, question.chat, question.connection, request)
+        except day_budget.DayIsSpentError:
+            run.log(_("A further check of the new memories was left out: today’s budget would not hold it."), "warn")
+            return None
     try:
         done = activity.complete(run, question.connection, request)
     except ProviderError as error:

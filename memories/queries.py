@@ -58,6 +58,14 @@ class Waiting:
     reading: Reading | None = None
     ends: list[Ends] | None = None
 
+    @property
+    def own_messages(self) -> int:
+        """Without those that the chat shares with the one it branched from, as far as they were counted just now."""
+        if self.reading is None or self.chat.fork_index is None:
+            return self.messages
+        begin, own = self.chat.fork_index + 1, self.ends or [(0, self.chat.message_count)]
+        return self.reading.waiting_in([(max(first, begin), last) for first, last in own])
+
 
 @dataclass(frozen=True)
 class Stretch:

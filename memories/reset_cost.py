@@ -152,9 +152,13 @@ class _Estimate:
     ) -> Mapping[UUID, int]:
         """Messages to be read for one reader, by chat."""
         found = {chat: n for (chat, whose), n in fresh.items() if whose == reader.pk} | dict(every)
+        shown = {chat.pk for chat in self.chats}
         for chat in self.chats:
             if str(chat.pk) in self.ranges:
                 found[chat.pk] = self._in_range(chat, reader)
+            elif chat.parent_id is not None and chat.parent_id not in shown and not self.again:
+                # What it shares is counted with its parent (memories/unread.py), which is not read now.
+                found[chat.pk] = queries.reading_of(self.user, chat, reader).waiting
         return found
 
     def _in_range(self, chat: Chat, reader: Character) -> int:

@@ -85,6 +85,8 @@ def choose(user: User, character: Character, scope: str, timeline: str, *, divid
     new.clean_fields(exclude=["character"])
     _check(user, character, new)
     old = scope_of(character)
+    if (old.scope, old.timeline) == (scope, timeline):
+        return Done(None, scope, timeline)
     batch = uuid.uuid4()
     with transaction.atomic():
         changed = _write(user, character, plan(user, character, scope, timeline), batch) if divides else 0

@@ -6,6 +6,7 @@ Nothing is asked of a model. The copies keep evidence and dates, so that no list
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -42,6 +43,17 @@ def begin(file: MemoryFile, chat: Chat, parent: MemoryFile) -> None:
             MemoryFile.objects.for_user(file.owner).filter(pk=file.pk).update(reviewed_version=file.version)
     except VersionConflict:
         file.refresh_from_db()
+
+
+def pass_on(file: MemoryFile, other: MemoryFile, chat: Chat, blocks: Collection[str]) -> None:
+    """Copy those memories in these blocks of `file` that the line of `chat` knows into its own file, `other`."""
+    state = file_state.dump(file)
+    state = {**state, "blocks": [one for one in state["blocks"] if one["id"] in blocks]}
+    ids = known_in(other, chat, state)
+    before = file_state.dump(other)
+    if copies := scope_state.copied(state, ids, scope_state.keys(before)):
+        reason = _("Known from before the fork: memories of %(name)s") % {"name": file.name}
+        write(other, before, scope_state.with_blocks(before, copies), reason=reason, expected_version=other.version)
 
 
 def known_in(file: MemoryFile, chat: Chat, state: dict[str, Any]) -> set[str]:

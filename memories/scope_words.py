@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories import mirrored
 from memories.memory_file import canonical
-from memories.models import MemoryFile, MemoryScope
-from memories.scopes import files_in_use, has_own_file, scope_of, share_of
+from memories.models import MemoryFile
+from memories.scopes import files_in_use, has_own_file, is_divided, scope_of, share_of
 from memories.sharing import sharers
 from sync import registration
 from sync.models import Attachment, Character, Chat
@@ -35,12 +35,9 @@ class InForce:
 
 def isolation(user: User, character: Character) -> list[InForce]:
     """One line for each file, when memories are divided; else nothing has to be kept apart."""
-    if share_of(character) is not None:
+    if share_of(character) is not None or not is_divided(scope_of(character)):
         return []
-    files = files_in_use(user, character)
-    if scope_of(character).scope == MemoryScope.Scope.ALL and not any(file.chat for file in files):
-        return []
-    return [_of_chat(file) if file.chat else _of_character(file) for file in files]
+    return [_of_chat(file) if file.chat else _of_character(file) for file in files_in_use(user, character)]
 
 
 def of_chat(user: User, character: Character, chat: Chat) -> InForce | None:

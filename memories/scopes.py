@@ -1,7 +1,7 @@
 """Which memory file a chat is read into, and which memories a reading of it may know of (spec/charmemory §3.11, §3.13).
 
-    one memory, branches apart       ──▶ the character's file; a branch has one of its own (without a choice: this)
-    one memory, shared timeline      ──▶ the character's file
+    one memory, shared timeline      ──▶ the character's file (without a choice: this)
+    one memory, branches apart       ──▶ the character's file; a branch has one of its own
     one memory for each chat         ──▶ a file for each chat; a branch's begins with what came before the fork
     remembering in another's file    ──▶ that file, whatever the chat (memories/sharing.py)
 
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.models import Job
-from memories import reading_keys, scope_files
+from memories import queries, reading_keys, scope_files
 from memories.memory_file import facts_of, file_for
 from memories.models import MemoryFile, MemoryScope, MemoryShare
 from memories.scope_sources import parent_of
@@ -30,7 +30,7 @@ UNDIVIDED = (MemoryScope.Scope.ALL, MemoryScope.Timeline.SHARED)
 
 
 def scope_of(character: Character) -> MemoryScope:
-    """What the person chose, or the usual: one memory, each branch its own past."""
+    """What the person chose, or the usual: one memory, a shared timeline."""
     if _is_known_to_have_none(character, "memory_scope"):
         return MemoryScope(character_id=character.pk)
     rows = MemoryScope.objects.for_user(character.tavern.owner).filter(character=character)
@@ -51,13 +51,69 @@ def _is_known_to_have_none(character: Character, name: str) -> bool:
     return bool(relation.is_cached(character)) and relation.get_cached_value(character) is None
 
 
-def file_of_reading(character: Character, chat: Chat) -> MemoryFile:
-    """The file that memories from `chat` go into for `character`; made, and begun, when it is first needed."""
+def file_of_reading(character: Character, chat: Chat, last: int | None = None, *, begins: bool = True) -> MemoryFile:
+    """The file that memories from `chat` go into for `character`; made, and begun, when it is first needed.
+
+    Messages up to `last` that lie in the line of an ancestor go into the file of that line. `begins` False: whoever
+    only looks does not fill it.
+    """
     share = share_of(character)
     if share is not None:
         return share.file
     chosen = scope_of(character)
-    return _file(character, chat, chosen, ()) if has_own_file(chosen, character, chat) else file_for(character)
+    if last is not None and is_divided(chosen):
+        chat = _whose(character, chat, last)
+    if not has_own_file(chosen, character, chat):
+        return file_for(character)
+    return _file(character, chat, chosen, ()) if begins else file_for(character, chat)
+
+
+def end_of_line(character: Character, chat: Chat, first: int, last: int) -> int:
+    """The last message, `last` at most, that lies in the same line of the story as `first` does: what comes behind it
+    goes into another file."""
+    if chat.parent_id is None or share_of(character) is not None or not is_divided(scope_of(character)):
+        return last
+    return min([last, *(shared for _chat, shared in _above(character, chat) if shared >= first)])
+
+
+def pass_on(file: MemoryFile, chat: Chat, first: int, blocks: Iterable[UUID]) -> None:
+    """Have lines that share these messages of `chat`, from `first` on, know what was made of them, where they have a
+    file already (a later one begins with it). Called where the blocks were written, in the same transaction."""
+    user, character = file.owner, file.character
+    rows = MemoryFile.objects.for_user(user).filter(character=character, chat__isnull=False)
+    others = list(rows.exclude(pk=file.pk).select_related("chat__parent", "character"))
+    if not others or share_of(character) is not None:
+        return
+    chosen, ids = scope_of(character), {str(one) for one in blocks}
+    for other in others:
+        if other.chat is None or not has_own_file(chosen, character, other.chat):
+            continue
+        line = _above(character, other.chat)
+        reach = line[0][1] if line and other.chat == chat else queries.family_of(user, other.chat).get(chat.pk, -1)
+        if reach < first:
+            continue
+        other.owner = user
+        if not other.version:
+            _file(character, other.chat, chosen, ())
+        else:
+            scope_files.pass_on(file, other, other.chat, ids)
+
+
+def _above(character: Character, chat: Chat) -> list[tuple[Chat, int]]:
+    """The chats that this one branched from, nearest first, each with the last message that both share."""
+    found: list[tuple[Chat, int]] = []
+    seen, last = {chat.pk}, None
+    while (fork := _parent(character, chat)) is not None and fork[0] not in seen and chat.parent is not None:
+        last = fork[1] if last is None else min(last, fork[1])
+        chat = chat.parent
+        seen.add(chat.pk)
+        found.append((chat, last))
+    return found
+
+
+def _whose(character: Character, chat: Chat, last: int) -> Chat:
+    """The chat in whose own line message `last` lies."""
+    return next((one for one, shared in reversed(_above(character, chat)) if last <= shared), chat)
 
 
 def own_file(character: Character) -> MemoryFile:
@@ -92,25 +148,6 @@ def check_not_read(user: User, character: Character) -> None:
 def is_divided(chosen: MemoryScope) -> bool:
     """Whether some chats would remember for themselves."""
     return (chosen.scope, chosen.timeline) != UNDIVIDED
-
-
-def ancestors_to_read(character: Character, chats: Iterable[Chat]) -> dict[UUID, int]:
-    """The chats that these branched from, each up to the last message that belongs to them too, where memories are
-    divided: what lines share is read into the file of the line it lies in first, or that line would never learn it.
-
-    It costs nothing more: those messages are read once, here or in the branch.
-    """
-    chosen, found = scope_of(character), dict[UUID, int]()
-    if not is_divided(chosen) or share_of(character) is not None:
-        return {}
-    for chat in chats:
-        seen, one, last = {chat.pk}, chat, None
-        while (fork := _parent(character, one)) is not None and fork[0] not in seen and one.parent is not None:
-            last = fork[1] if last is None else min(last, fork[1])
-            seen.add(fork[0])
-            found[fork[0]] = max(last, found.get(fork[0], -1))
-            one = one.parent
-    return {pk: last for pk, last in found.items() if last >= 0}
 
 
 def _file(character: Character, chat: Chat, chosen: MemoryScope, below: tuple[UUID, ...]) -> MemoryFile:

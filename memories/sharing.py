@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories import activity, editing, file_state, mirrored, scope_files, scope_state, write_back
 from memories.memory_file import file_for
-from memories.models import MemoryFile, MemoryScope, MemoryShare
-from memories.scopes import check_not_read, files_in_use, scope_of, share_of
+from memories.models import MemoryFile, MemoryShare
+from memories.scopes import check_not_read, is_divided, scope_of, share_of
 from sync.models import Character
 
 
@@ -42,10 +42,7 @@ def partners(user: User, character: Character) -> list[Character]:
     """Characters of the same SillyTavern in whose file this one could remember."""
     rows = Character.objects.for_user(user).filter(tavern=character.tavern_id, gone_at__isnull=True)
     rows = rows.filter(memory_share__isnull=True).exclude(pk=character.pk).order_by("name")
-    files = MemoryFile.objects.for_user(user).filter(character__tavern=character.tavern_id, chat__isnull=False)
-    may_be = set(files.values_list("character", flat=True))
-    found = rows.select_related("memory_scope", "tavern__owner")
-    return [one for one in found if not _is_divided(user, one, has_files=one.pk in may_be)]
+    return [one for one in rows.select_related("memory_scope", "tavern__owner") if not _is_divided(one)]
 
 
 def preview(user: User, character: Character, other: Character) -> Preview:
@@ -58,17 +55,12 @@ def preview(user: User, character: Character, other: Character) -> Preview:
 
 def share(user: User, character: Character, other: Character, *, takes_along: bool) -> uuid.UUID | None:
     """From now on `character` remembers in the file of `other`; with `takes_along` its own memories are copied there
-    first, without repetitions. The batch of that copy, if anything was copied. ValueError with a finished sentence.
-
-    What others remember in is not divided: from now on the branches of `other` share its one timeline.
-    """
+    first, without repetitions. The batch of that copy, if anything was copied. ValueError with a finished sentence."""
     _check(user, character, other)
     file, own = file_for(other), file_for(character)
     try:
         with transaction.atomic():
             batch = _take_along(user, own, file) if takes_along else None
-            scopes = MemoryScope.objects.for_user(user)
-            scopes.update_or_create(character=other, defaults={"timeline": MemoryScope.Timeline.SHARED})
             made = MemoryShare.objects.create(file=file, character=character, attachment=own.attachment)
             mirrored.note_written(own, -1, forward=False)
     except IntegrityError as error:
@@ -111,17 +103,13 @@ def _check(user: User, character: Character, other: Character) -> None:
         raise ValueError(_("%(name)s remembers in another file itself. Choose that one.") % {"name": other.name})
     if sharers(user, character):
         raise ValueError(_("Others remember in the file of %(name)s. End that first.") % {"name": character.name})
-    if _is_divided(user, other):
+    if _is_divided(other):
         raise ValueError(_("The memory of %(name)s is divided among its chats.") % {"name": other.name})
     check_not_read(user, character)
-    check_not_read(user, other)
 
 
-def _is_divided(user: User, character: Character, *, has_files: bool = True) -> bool:
-    """Whether some chat remembers for itself. `has_files` False: it is known that no chat has a file."""
-    if scope_of(character).scope == MemoryScope.Scope.CHAT:
-        return True
-    return has_files and any(file.chat_id for file in files_in_use(user, character))
+def _is_divided(character: Character) -> bool:
+    return is_divided(scope_of(character))
 
 
 def _take_along(user: User, own: MemoryFile, file: MemoryFile) -> uuid.UUID | None:

@@ -21,7 +21,7 @@ from sync.events import ChatsChanged
 from sync.models import Message
 
 BATCH = 500
-FIELDS = ("pk", "evidence", "is_source_changed", "parents")
+FIELDS = ("pk", "evidence", "is_source_changed", "parents", "block__chat", "block__file__chat")
 Looked = tuple[UUID, Any, bool, Any]
 ACCEPTED = "accepted"  # of an evidence item: a person knows that its message is gone
 
@@ -30,21 +30,40 @@ def hear(news: ChatsChanged) -> None:
     """Messages of these chats changed: look at the memories that came from them."""
     with unscoped("memories of chats that changed"):
         for chat in news.chat_ids:
-            rows = Memory.objects.filter(block__chat=chat).exclude(evidence=[])
-            _check(chat, list(rows.values_list(*FIELDS)))
+            told = Memory.objects.filter(block__chat=chat).exclude(evidence=[])
+            inherited = Memory.objects.filter(block__file__chat=chat).exclude(evidence=[]).exclude(block__chat=chat)
+            rows = [*told.values_list(*FIELDS), *inherited.values_list(*FIELDS)]
+            _check(chat, _by_source(rows).get(chat, []))
 
 
 def check_memories(file: MemoryFile, ids: Iterable[str]) -> None:
     """Look at these memories of one file, for example after a restore."""
     rows = Memory.objects.for_user(file.owner).filter(block__file=file, block__chat__isnull=False).exclude(evidence=[])
-    wanted, by_chat = list(ids), defaultdict[UUID, list[Looked]](list)
-    for start in range(0, len(wanted), BATCH):
-        part = rows.filter(pk__in=wanted[start : start + BATCH])
-        for chat, pk, evidence, flag, parents in part.values_list("block__chat", *FIELDS):
-            by_chat[chat].append((pk, evidence, flag, parents))
+    wanted = list(ids)
     with unscoped("memories that were written anew"):
-        for chat, found in by_chat.items():
-            _check(chat, found)
+        for start in range(0, len(wanted), BATCH):
+            part = rows.filter(pk__in=wanted[start : start + BATCH])
+            for chat, found in _by_source(part.values_list(*FIELDS)).items():
+                _check(chat, found)
+
+
+def _by_source(rows: Iterable[tuple[Any, ...]]) -> dict[UUID, list[Looked]]:
+    """The memories by the chat whose messages tell whether they changed: in the file of a branch that is the branch
+    itself, as far as the messages are its own too."""
+    found = defaultdict[UUID, list[Looked]](list)
+    of_branches = defaultdict[UUID, list[tuple[UUID | None, Looked]]](list)
+    for pk, evidence, flag, parents, told, branch in rows:
+        if branch is None or branch == told:
+            found[told].append((pk, evidence, flag, parents))
+        else:
+            of_branches[branch].append((told, (pk, evidence, flag, parents)))
+    for branch, inherited in of_branches.items():
+        there = _contents(branch, [item for _told, looked in inherited for item in looked[1]])
+        for told, one in inherited:
+            is_there = any(str(item.get("identity", "")) in there for item in one[1] if isinstance(item, dict))
+            if source := branch if is_there else told:
+                found[source].append(one)
+    return found
 
 
 def still_right(user: User, memory: Memory) -> Revision | None:

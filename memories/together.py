@@ -27,6 +27,7 @@ from memories import (
     watermark,
 )
 from memories.chat_hold import hold_chat
+from memories.day_budget import DayIsSpentError
 from memories.extraction_call import MOST_ANSWER, Read, TooLong, ask
 from memories.extraction_judge import Fact, settle
 from memories.extraction_plan import Plan, Question, seed_of
@@ -85,6 +86,8 @@ def run(run: JobRun) -> Outcome:
     extraction.tell_of_beginning(run, turn.chat)
     try:
         _read_turn(run, turn)
+    except DayIsSpentError as reason:
+        return extraction.day_over(run, members, wanted, reason)
     except IntegrityError:
         _members(run)  # says so when somebody went away meanwhile
         raise
@@ -112,6 +115,7 @@ def _next_turn(run: JobRun, members: Sequence[Character], wanted: Wanted) -> Tur
         others = [one.first - 1 for one in stretches.values() if one.first > first]
         same = {who: one for who, one in stretches.items() if one.first == first}
         last = min([*(one.last for one in same.values()), *others])
+        last = min(scopes.end_of_line(who, chat, first, last) for who in same)
         same = {who: replace(one, last=last) for who, one in same.items()}
         return Turn(chat, same, str(chat.pk) in wanted.careful)
     return None
@@ -172,7 +176,7 @@ def _ask_and_write(
         refuse_repetition(run, turn.chat, one, chunk)
     run.progress(doing=extraction_chunk.doing(chunk))
     activity.trace(run).collected(chunk)
-    readers = _readers(turn.chat, present)
+    readers = _readers(turn.chat, present, chunk.last_index)
     question = _question(turn, plan, scene, chunk, readers)
     read = ask(run, question)
     shares = _shares(run, turn, plan, scene, chunk, readers, question, read)
@@ -182,10 +186,10 @@ def _ask_and_write(
             tell(run, share.findings, chunk, share.character.name)
 
 
-def _readers(chat: Chat, present: Sequence[Character]) -> list[Reader]:
+def _readers(chat: Chat, present: Sequence[Character], last: int) -> list[Reader]:
     found = []
     for character, name in zip(present, distinct([one.name for one in present]), strict=True):
-        file = scopes.file_of_reading(character, chat)
+        file = scopes.file_of_reading(character, chat, last)
         found.append(Reader(character, name, file, scopes.known_facts(file, character, chat)))
     return found
 
@@ -212,7 +216,7 @@ def _question(turn: Turn, plan: Plan, scene: Scene, chunk: Chunk, readers: Seque
     # Each of them may have as much to say as one who is asked alone.
     room = min(plan.answer_tokens * len(readers), max(plan.answer_tokens, MOST_ANSWER))
     names = tuple(one.name for one in readers)
-    return Question(prompt, plan.connection, room, subject, turn.is_automatic, names)
+    return Question(prompt, plan.connection, room, subject, turn.is_automatic, turn.chat, names)
 
 
 def _shares(

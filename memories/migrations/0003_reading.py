@@ -7,15 +7,6 @@ from django.conf import settings
 from django.db import migrations, models
 
 
-def keep_shared_timelines(apps, schema_editor):
-    """Whose branches were read into one file already: they go on as they began."""
-    get = apps.get_model
-    read = get("memories", "ExtractedChunk").objects.filter(chat__parent__isnull=False)
-    names = read.order_by().values_list("character", flat=True).distinct()
-    rows = [get("memories", "MemoryScope")(character_id=pk, timeline="shared") for pk in names]
-    get("memories", "MemoryScope").objects.bulk_create(rows)
-
-
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -251,7 +242,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('scope', models.CharField(choices=[('all', 'one memory for all chats'), ('chat', 'one memory for each chat')], default='all', max_length=4)),
-                ('timeline', models.CharField(choices=[('shared', 'branches share what is remembered'), ('branches', 'each branch remembers its own past')], default='branches', max_length=8)),
+                ('timeline', models.CharField(choices=[('shared', 'branches share what is remembered'), ('branches', 'each branch remembers its own past')], default='shared', max_length=8)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('character', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='memory_scope', to='sync.character')),
             ],
@@ -306,5 +297,9 @@ class Migration(migrations.Migration):
             model_name='snapshot',
             constraint=models.UniqueConstraint(fields=('chat', 'identity', 'source'), name='one_snapshot_per_message_and_source'),
         ),
-        migrations.RunPython(keep_shared_timelines, migrations.RunPython.noop),
+        migrations.AlterField(
+            model_name='memoryfile',
+            name='chat',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='memory_files', to='sync.chat'),
+        ),
     ]

@@ -23,7 +23,7 @@ class MemoryFile(OwnedModel):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     character = models.ForeignKey(Character, on_delete=models.CASCADE, related_name="memory_files")
-    chat = models.ForeignKey(Chat, null=True, blank=True, on_delete=models.SET_NULL, related_name="memory_files")
+    chat = models.ForeignKey(Chat, null=True, blank=True, on_delete=models.CASCADE, related_name="memory_files")
     name = models.CharField(_("file name"), max_length=300)
     layout = models.CharField(max_length=8, choices=Layout.choices, default=Layout.BLOCK)
     separator = models.CharField(max_length=80, blank=True, default="\n\n")

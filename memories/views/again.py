@@ -83,7 +83,7 @@ def _numbers(request: PersonRequest, readers: Readers, stretch: Range) -> dict[s
     reading = reading_of(user, chat, character)
     inside = [n for n in reading.fresh if stretch.first <= reading.indices[n] <= stretch.last]
     unread = sum(reading.speaks[n] for n in inside)
-    file = file_of_reading(character, chat)
+    file = file_of_reading(character, chat, stretch.last, begins=False)
     file.owner = user
     olds = memories_from(user, file, stretch)
     ranges = {str(chat.pk): [stretch.first, stretch.last]}

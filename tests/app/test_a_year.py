@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from jobs.chunk import run_next
-from jobs.drain import run_until_idle
 from jobs.lease import release_worker, worker_name
 from jobs.models import Job
 from jobs.run import JobRun
@@ -123,7 +122,7 @@ class Life:
         elif what == "read_some":
             self.start()
             for _chunk in range(how):
-                run_next(self.user)
+                self.chunk()
         elif what == "die":
             self.reader.dies = how
             self.start()
@@ -151,14 +150,17 @@ class Life:
 
     def go_on(self) -> None:
         """Work until nothing is left, over any number of deaths."""
-        while True:
-            try:
-                run_until_idle(self.user)
-            except Died:
-                self.reader.shown.clear()
-                release_worker(worker_name())
-                continue
-            return
+        while self.chunk():
+            pass
+
+    def chunk(self) -> bool:
+        """One chunk of work, in which the worker may die; whether there was one."""
+        try:
+            return run_next(self.user)
+        except Died:
+            self.reader.shown.clear()
+            release_worker(worker_name())
+            return True
 
     def check(self) -> None:
         self.look()

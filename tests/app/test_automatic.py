@@ -420,10 +420,12 @@ def test_the_switch_on_the_page(alice: User, alice_client: Client, house: House)
 def test_the_bar_says_how_far_it_is_and_what_it_waits_for(
     alice: User, alice_client: Client, house: House, clock: Any
 ) -> None:
-    house.talk(20)
+    live = f"/characters/{house.mara.pk}/live/"
+    house.talk(14)
+    assert "14 of 20" in words(soup(alice_client.get(live)).select_one(".facts")), "also before the first memory"
+    house.talk(6)
     run_until_idle(alice)
     house.talk(14)
-    live = f"/characters/{house.mara.pk}/live/"
     shown = soup(alice_client.get(live))
     assert "14 of 20" in words(shown.select_one(".facts"))
     assert shown.select_one(".facts progress")["value"] == "14"

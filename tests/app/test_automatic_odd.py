@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.test import Client
 
 from accounts.models import User
 from accounts.ownership import unscoped
@@ -145,19 +146,26 @@ def test_a_save_that_is_seen_half_written_is_no_news(alice: User, house: House, 
     assert not active(alice)
 
 
-def test_a_long_reading_ends_where_the_days_budget_does(alice: User, house: House, clock: Any) -> None:
-    """Each call costs more than half of it; the rest is read the next day, and a person may read it at once."""
+def test_a_long_reading_ends_where_the_days_budget_does(
+    alice: User, alice_client: Client, house: House, clock: Any
+) -> None:
+    """It holds two calls; the rest is read the next day, and a person may read it at once."""
     with unscoped("a model with a price"):
-        Connection.objects.update(price_in="20000", price_out="20000")
-    choosing.change_settings(alice, {"daily_budget": Decimal("20"), "cooldown_minutes": 0})
+        Connection.objects.update(price_in="1000", price_out="1000")
+    choosing.change_settings(alice, {"daily_budget": Decimal(5), "cooldown_minutes": 0})
     house.talk(60)
     run_until_idle(alice)
     with unscoped("what was paid"):
-        first = Call.objects.filter(is_automatic=True).count()
+        calls = Call.objects.filter(is_automatic=True)
+        first, paid = calls.count(), sum(one.cost or 0 for one in calls)
+        reserved = max(one.reserved or 0 for one in calls)
     assert 1 <= first < 6, "six calls would read all of it"
+    assert paid <= 5 < paid + reserved, "the call that could pass it was not made"
     clock.shift(timedelta(minutes=2))
     automatic.sweep()
     assert not active(alice) and state_of(alice, house.mara).kind == "budget"
+    live = alice_client.get(f"/characters/{house.mara.pk}/live/").content.decode()
+    assert "budget reached, goes on tomorrow" in live
     clock.shift(timedelta(days=1))
     automatic.sweep()
     assert len(active(alice)) == 1

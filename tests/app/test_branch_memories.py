@@ -11,7 +11,7 @@ from accounts.models import User
 from memories import memory_file, scope_change, scope_files
 from memories.memory_file import file_for
 from memories.models import Memory, MemoryFile, MemoryScope
-from memories.scopes import ancestors_to_read, file_of_reading, known_facts
+from memories.scopes import end_of_line, file_of_reading, known_facts
 from sync.models import Character, Chat, Message
 from tests.support.branching import make_branch, remember, texts_in
 from tests.support.builders import STORY_START, make_character, make_chat, make_group, make_tavern
@@ -42,19 +42,9 @@ def told(sera: Character, main: Chat) -> MemoryFile:
     return file
 
 
-def test_with_one_timeline_every_chat_and_branch_is_read_into_the_characters_file(sera: Character, main: Chat) -> None:
-    choose(sera, timeline="shared")
+def test_by_itself_every_chat_and_branch_is_read_into_the_characters_file(sera: Character, main: Chat) -> None:
     branch = make_branch(main, 9)
     assert file_of_reading(sera, main) == file_of_reading(sera, branch) == file_for(sera)
-
-
-def test_by_itself_a_branch_remembers_its_own_past(sera: Character, main: Chat) -> None:
-    told(sera, main)
-    other = make_chat(sera, 5, name="Elsewhere")
-    branch = make_branch(main, 9)
-    file = file_of_reading(sera, branch)
-    assert (file.chat, texts_in(file)) == (branch, [EARLY])
-    assert file_of_reading(sera, main) == file_of_reading(sera, other) == file_for(sera)
 
 
 def test_a_branch_begins_with_what_was_known_at_the_fork(sera: Character, main: Chat) -> None:
@@ -221,8 +211,6 @@ def test_a_group_member_has_a_branch_of_its_own(sera: Character) -> None:
     assert texts_in(file_of_reading(sera, branch)) == [EARLY]
     mike = group.members.get(avatar="Mike.png").character
     assert mike is not None
-    assert file_of_reading(mike, branch).chat == branch
-    choose(mike, timeline="shared")
     assert file_of_reading(mike, branch) == file_for(mike)
 
 
@@ -236,15 +224,22 @@ def test_a_parent_that_shrank_to_its_header_does_not_take_the_branchs_memory(ser
     assert file_of_reading(sera, Chat.objects.for_user(sera.tavern.owner).get(pk=branch.pk)) == file
 
 
-def test_what_lines_share_is_read_in_the_line_it_lies_in(sera: Character, main: Chat) -> None:
-    branch = make_branch(main, 9)
-    second = make_branch(branch, 4)
-    choose(sera, timeline="shared")
-    assert ancestors_to_read(sera, [second]) == {}
+def test_what_lines_share_goes_into_the_line_it_lies_in(sera: Character, main: Chat) -> None:
+    branch = make_branch(main, 9, 8)
+    second = make_branch(branch, 13)
+    assert end_of_line(sera, second, 0, 16) == 16
     choose(sera)
-    assert ancestors_to_read(sera, [second]) == {branch.pk: 4, main.pk: 4}
-    assert ancestors_to_read(sera, [branch, second]) == {branch.pk: 4, main.pk: 9}
-    assert ancestors_to_read(sera, [main]) == {}
+    own = {one: file_of_reading(sera, one) for one in (main, branch, second)}
+    assert {last: file_of_reading(sera, second, last) for last in (4, 9, 10, 13, 14)} == {
+        **dict.fromkeys((4, 9), own[main]),
+        **dict.fromkeys((10, 13), own[branch]),
+        14: own[second],
+    }
+    assert [end_of_line(sera, second, first, 16) for first in (0, 9, 10, 13, 14)] == [9, 9, 13, 13, 16]
+    assert end_of_line(sera, second, 0, 6) == 6 and end_of_line(sera, main, 0, 19) == 19
+    choose(sera, timeline="shared")
+    assert end_of_line(sera, second, 0, 16) == 16
+    assert file_of_reading(sera, second, 14) == file_for(sera)
 
 
 def test_a_circle_of_parents_ends(sera: Character, main: Chat) -> None:
@@ -254,7 +249,7 @@ def test_a_circle_of_parents_ends(sera: Character, main: Chat) -> None:
     main.save()
     choose(sera)
     assert file_of_reading(sera, Chat.objects.for_user(sera.tavern.owner).get(pk=branch.pk)).chat == branch
-    assert set(ancestors_to_read(sera, [branch])) == {main.pk}
+    assert end_of_line(sera, branch, 0, 12) == 9
 
 
 def test_a_very_long_name_of_a_chat_still_makes_a_file_name(sera: Character) -> None:

@@ -1,4 +1,4 @@
-"""A branch is read in any way: what it shares is read once, into the line it lies in, and then inherited."""
+"""A branch is read in any way: what it shares goes into the line it lies in, once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memories import batch_start, queries
 from memories.extraction import start_extraction
 from memories.extraction_group import start_group
 from memories.memory_file import file_for
-from memories.models import ExtractedChunk, ExtractionSettings, MemoryFile
+from memories.models import ExtractedChunk, ExtractionSettings, MemoryFile, MemoryScope
 from sync.models import Character, Chat
 from tests.support.branching import make_branch, texts_in
 from tests.support.builders import make_character, make_chat, make_connection, make_group, make_tavern
@@ -32,7 +32,9 @@ def fake() -> Iterator[FakeModel]:
 def odo(alice: User, fake: FakeModel) -> Character:
     make_connection(alice, preset="local", base_url=fake.base_url, model="fake-small")
     ExtractionSettings.objects.create(user=alice, messages_per_call=10, asks_present_only=False)
-    return make_character(make_tavern(alice), "Odo")
+    made = make_character(make_tavern(alice), "Odo")
+    MemoryScope.objects.create(character=made, timeline=MemoryScope.Timeline.BRANCHES)
+    return made
 
 
 def _alone(user: User, odo: Character, chat: Chat) -> Job:
@@ -50,7 +52,7 @@ def _answers(fake: FakeModel, tag: str = "memory") -> None:
 def _check(user: User, odo: Character, main: Chat, branch: Chat) -> None:
     chunks = ExtractedChunk.objects.for_user(user).filter(character=odo).order_by("pk")
     spans = list(chunks.values_list("chat", "first_index", "last_index"))
-    assert spans == [(main.pk, 0, 5), (branch.pk, 6, 9)]
+    assert spans == [(branch.pk, 0, 5), (branch.pk, 6, 9)]
     own = MemoryFile.objects.for_user(user).get(character=odo, chat=branch)
     assert (texts_in(file_for(odo)), texts_in(own)) == ([SHARED], [SHARED, LATER])
     assert queries.reading_of(user, main, odo).fresh == list(range(6, 12))

@@ -48,7 +48,6 @@ def inn(sera: Character) -> Chat:
 @pytest.fixture
 def file(sera: Character, main: Chat, branch: Chat, inn: Chat) -> MemoryFile:
     """Everything in one file, as it was before anybody chose."""
-    MemoryScope.objects.create(character=sera, timeline="shared")
     made = file_for(sera)
     remember(made, main, EARLY, 3)
     remember(made, branch, TWICE, 5)

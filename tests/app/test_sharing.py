@@ -21,7 +21,7 @@ from memories.scopes import file_of_reading, share_of
 from sync import outbox
 from sync.events import DatabankText, PassFinished
 from sync.models import Attachment, Character, FileConflict
-from tests.support.branching import make_branch, texts_in
+from tests.support.branching import texts_in
 from tests.support.builders import make_character, make_chat
 from tests.support.databank import link_folder, path_of, text_of
 
@@ -299,20 +299,3 @@ def test_the_log_says_what_was_chosen_without_a_word_of_a_memory(alice: User, ma
         "Chosen: one memory for each chat. 0 files changed.",
     ]
     assert {pk for _text, pk in lines} == {bram.pk}
-
-
-def test_what_others_remember_in_is_not_divided_by_branches(alice: User, mara: Character, bram: Character) -> None:
-    main = make_chat(mara, 12)
-    sharing.share(alice, bram, mara, takes_along=False)
-    assert file_of_reading(Character.objects.for_user(alice).get(pk=mara.pk), make_branch(main, 5)) == file_for(mara)
-
-
-def test_a_character_whose_branch_remembers_for_itself_is_no_partner(
-    alice: User, mara: Character, bram: Character
-) -> None:
-    main = make_chat(mara, 12)
-    assert sharing.partners(alice, bram) == [mara]
-    file_of_reading(mara, make_branch(main, 5))
-    assert sharing.partners(alice, bram) == []
-    with pytest.raises(ValueError, match="divided"):
-        sharing.share(alice, bram, mara, takes_along=False)

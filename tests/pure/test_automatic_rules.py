@@ -90,6 +90,9 @@ def test_a_budget_goes_on_at_the_next_midnight_of_the_person() -> None:
     verdict = decide(replace(READY, spent=Decimal(1)), Choices(daily_budget=Decimal("0.5")), now)
     assert verdict.until == datetime(2026, 3, 28, 23, 0, tzinfo=UTC)
     assert decide(replace(READY, spent=Decimal("0.4")), Choices(daily_budget=Decimal("0.5")), now).fires
+    tight = replace(READY, spent=Decimal("0.4"), next_cost=Decimal("0.2"))
+    assert decide(tight, Choices(daily_budget=Decimal("0.5")), now).kind == rules.BUDGET, "the next call may pass it"
+    assert decide(tight, Choices(daily_budget=Decimal("0.6")), now).fires
     assert decide(READY, Choices(daily_budget=Decimal(0)), now).kind == rules.BUDGET, "0 lets nothing through"
 
 
@@ -157,6 +160,7 @@ FACTS = st.builds(
     read_at=AGO,
     failed_at=AGO,
     spent=st.decimals(0, 2, places=2),
+    next_cost=st.decimals(0, 1, places=2),
 )
 CHOICES = st.builds(
     Choices,
@@ -194,5 +198,5 @@ def test_what_waits_for_a_time_has_another_reason_or_goes_on_then(facts: Facts, 
     if verdict.until is not None:
         assert verdict.until > NOW
         assert verdict.numbers["minutes"] >= 1
-        later = decide(replace(facts, spent=Decimal(0)), choices, verdict.until)
+        later = decide(replace(facts, spent=Decimal(0), next_cost=Decimal(0)), choices, verdict.until)
         assert later.kind != verdict.kind or later.until is None or later.until > verdict.until

@@ -44,11 +44,6 @@ at("memories", "ExtractedChunk").objects.create(
     owner=alice, key="k", chat=chat, character=flux, first_index=0, last_index=4, job=job, call=call,
     marks=[[f"{n:032}", "c", ""] for n in range(5)], messages=5, memories=1,
 )
-fields |= {"name": "Tea - Branch #1", "path": "chats/Flux/branch.jsonl", "parent": chat, "fork_index": 4}
-branch = at("sync", "Chat").objects.create(**fields)
-at("memories", "ExtractedChunk").objects.create(
-    owner=alice, key="b", chat=branch, character=flux, first_index=5, last_index=6, job=job, call=call, marks=[],
-)
 at("memories", "Watermark").objects.create(chat=chat, character=flux, index=4, anchor=f"{4:032}")
 at("memories", "Draft").objects.create(owner=alice, file=file, kind="edit")
 at("memories", "Proposal").objects.create(owner=alice, file=file, kind="consolidation")
@@ -70,18 +65,17 @@ from sync.events import ChatsChanged
 from sync.models import Chat
 alice = User.objects.get()
 with unscoped("a test looks"):
-    chat = Chat.objects.select_related("character__tavern__owner", "tavern__owner").get(parent=None)
+    chat = Chat.objects.select_related("character__tavern__owner", "tavern__owner").get()
     automatic.sweep()
     automatic.hear(ChatsChanged(chat.tavern_id, [chat.pk]))
     automatic.sweep()
     chosen = choices_for(alice, chat.character)
     assert (chosen.interval, chosen.messages_per_call, chosen.cooldown_minutes) == (30, 12, 10)
     assert queries.reading_of(alice, chat, chat.character).fresh == list(range(5, 60))
-    assert Memory.objects.get().doubts == [] and ExtractedChunk.objects.get(key="k").left_out == 0
+    assert Memory.objects.get().doubts == [] and ExtractedChunk.objects.get().left_out == 0
     assert Draft.objects.get().kind == "edit" and Proposal.objects.get().kind == "consolidation"
     assert list(Call.objects.values_list("is_automatic", "reserved").distinct()) == [(False, None)]
     assert list(Job.objects.values_list("state", "is_held")) == [("done", False)], "nothing began by itself"
-    assert MemoryScope.objects.get().timeline == "shared", "branches that were read already go on as they began"
     assert ChatActivity.objects.get().new_at is None
     print("as it was")
 """

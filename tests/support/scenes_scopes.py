@@ -7,7 +7,7 @@ from typing import Any
 from accounts.models import User
 from memories import scope_change, sharing
 from memories.memory_file import file_for
-from memories.models import MemoryFile, MemoryScope
+from memories.models import MemoryFile
 from memories.scopes import file_of_reading
 from sync.models import Attachment, Tavern
 from tests.support.branching import make_branch, remember
@@ -28,7 +28,6 @@ def _branching(tavern: Tavern) -> Any:
     main = make_chat(ilse, 40, name="Ilse of the Ferry - 2026-03-01@18h00m00s")
     branch = make_branch(main, 19, 14, name="What if the ferry was sold")
     later = make_branch(branch, 26, 6, name="Checkpoint - before the toll house")
-    MemoryScope.objects.create(character=ilse, timeline=MemoryScope.Timeline.SHARED)
     file = file_for(ilse)
     for place, text in enumerate(EARLY):
         remember(file, main, text, 4 + 5 * place)
