@@ -37,6 +37,8 @@ class Report:
     held: int = 0
     characters: list[tuple[object, str, int]] = field(default_factory=list)  # id, name, memories
     failed: list[Failed] = field(default_factory=list)
+    failed_count: int = 0
+    more_characters: int = 0
 
 
 def panel(job: Job) -> Panel | None:
@@ -58,7 +60,10 @@ def report_of(user: User, job: Job) -> Report:
     marks = bullets.aggregate(
         doubtful=Count("pk", filter=Q(is_unverified=True)), similar=Count("pk", filter=Q(duplicate_of__isnull=False))
     )
+    # A single job says by itself that it failed.
+    broken = Job.objects.for_user(user).filter(parent=job, state=Job.State.FAILED).order_by("created_at")
     by = chunks.order_by().values_list("character", "character__name").annotate(n=Sum("memories")).order_by("-n")
+    found = [row for row in by if row[2]]
     return Report(
         memories=sums["memories"] or 0,
         messages=sums["messages"] or 0,
@@ -67,12 +72,8 @@ def report_of(user: User, job: Job) -> Report:
         doubtful=marks["doubtful"],
         similar=marks["similar"],
         held=HeldMemory.objects.for_user(user).filter(mine, state="waiting").count(),
-        characters=[row for row in by[:MOST_SHOWN] if row[2]],
-        failed=_failed(user, job),
+        characters=found[:MOST_SHOWN],
+        more_characters=max(0, len(found) - MOST_SHOWN),
+        failed=[Failed(one, one.error, one.hint) for one in broken[:MOST_SHOWN]],
+        failed_count=broken.count(),
     )
-
-
-def _failed(user: User, job: Job) -> list[Failed]:
-    """The parts of a batch that failed; a single job says it by itself."""
-    rows = Job.objects.for_user(user).filter(parent=job, state=Job.State.FAILED).order_by("created_at")
-    return [Failed(one, one.error, one.hint) for one in rows[:MOST_SHOWN]]

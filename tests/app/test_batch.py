@@ -19,7 +19,7 @@ from memories.reset_cost import total
 from memories.unread import unread_by_character, unread_by_group
 from providers.models import Connection
 from sync.models import Character, Group
-from tests.support.builders import make_character, make_chat, make_connection, make_group, make_tavern
+from tests.support.builders import make_character, make_chat, make_connection, make_group, make_job, make_tavern
 from tests.support.fake_model import FakeModel
 from tests.support.pages import soup, words
 
@@ -167,6 +167,22 @@ def test_the_report_says_what_came_out_and_what_failed(
     assert [count for _pk, _name, count in report.characters] == [1, 1]
     page = words(soup(alice_client.get(f"/jobs/{job.pk}/")).select_one("section[aria-labelledby=rr]"))
     assert "Repetitions refused 8" in page and "1 part failed" in page and "Retry" in page
+
+
+def test_a_report_of_many_failures_counts_them_all(alice_client: Client, alice: User, three: list[Character]) -> None:
+    batch = make_job(alice, kind="batch", is_batch=True, state=Job.State.FAILED)
+    for number in range(27):
+        make_job(alice, parent=batch, key=f"part {number}", state=Job.State.FAILED, error="The model is gone.")
+    report = batch_report.report_of(alice, batch)
+    assert (report.failed_count, len(report.failed)) == (27, batch_report.MOST_SHOWN)
+    page = words(soup(alice_client.get(f"/jobs/{batch.pk}/")).select_one("section[aria-labelledby=rr]"))
+    assert "27 parts failed" in page and "The first 20 are shown." in page
+
+
+def test_doubtful_memories_are_counted_in_the_report(alice: User, three: list[Character], fake: FakeModel) -> None:
+    fake.answer_with("<memory>\n- [Odo — a line]\n- Zebulon of Karthago heard line 1 of the story.\n</memory>")
+    job = run_all(alice, batch_start.start_batch(alice, batch_start.chosen(alice, chats_of(three[0])[:1])))
+    assert batch_report.report_of(alice, job).doubtful == 1
 
 
 def test_the_page_without_javascript(alice_client: Client, three: list[Character]) -> None:
