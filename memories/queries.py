@@ -13,11 +13,12 @@ from django.utils import timezone
 from accounts.models import User
 from memories.lineage import parents_first, shared_prefixes
 from memories.models import ExtractedChunk, Watermark
-from memories.reading import Mark, end_of_stretch, inherited, is_exact, replayed, unread
+from memories.reading import Mark, end_of_stretch, inherited, replayed, unread
 from memories.reading_limits import Limits
 from memories.transcript import Entry
 from memories.wanted import Ends, Wanted, is_inside
 from sync.models import Character, Chat, Message
+from sync.tavern.dates import is_exact
 
 REOPENED = "reopened"  # outcome of a chunk that takes its messages back
 READ_BY_MODEL = (Message.Role.USER, Message.Role.CHARACTER)

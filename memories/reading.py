@@ -8,14 +8,11 @@ are hard to tell from an edited one.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 TAIL = 20
-# "10:02:33", "20m 50s", or milliseconds since 1970 (spec/sillytavern §4).
-SECONDS = re.compile(r"\d:\d\d:\d\d|\dm ?\d+s|\d{12,}")
 
 
 class Mark(NamedTuple):
@@ -51,11 +48,6 @@ def unread(messages: Sequence[Mark], read: Iterable[Mark]) -> list[int]:
         if mark.undated and place not in new and mark not in exact and (place == end or {place - 1, place + 1} & new)
     }
     return sorted(new | doubtful)
-
-
-def is_exact(raw_date: str) -> bool:
-    """Whether a date tells two messages apart by itself: it names the second, not only the minute."""
-    return SECONDS.search(raw_date) is not None
 
 
 def inherited(messages: Sequence[Mark], read: Iterable[Mark], shared: int, exact: Collection[int] = ()) -> list[Mark]:

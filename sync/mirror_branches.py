@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from sync.mirror_pass import BATCH, Pass, batches
 from sync.models import Chat, Message
-from sync.tavern.dates import date_in_name
+from sync.tavern.dates import date_in_name, is_exact
 
 ENOUGH = 2  # messages that must be equal before two chats without `main_chat` count as relatives
 START = tuple[UUID | None, UUID | None, str, str]
@@ -72,9 +72,10 @@ def _relatives(chats: list[Chat], without: set[UUID]) -> dict[UUID, list[Chat]]:
     by_id = {chat.pk: chat for chat in chats}
     for part in batches(list(by_id)):
         first = Message.objects.filter(chat__in=part, index=0).exclude(raw_date="")
-        for chat_id, identity, content in first.values_list("chat_id", "identity", "content"):
+        for chat_id, identity, date, content in first.values_list("chat_id", "identity", "raw_date", "content"):
             chat = by_id[chat_id]
-            groups[chat.character_id, chat.group_id, identity, content].append(chat)
+            said = "" if is_exact(date) else content  # it may have been edited or swiped in one of them
+            groups[chat.character_id, chat.group_id, identity, said].append(chat)
     found: dict[UUID, list[Chat]] = {}
     for alike in groups.values():
         alike.sort(key=_age)

@@ -20,6 +20,8 @@ JS_STRING = re.compile(
     re.ASCII,
 )
 DIGITS = re.compile(r"\d{9,16}(?:\.\d{1,9})?", re.ASCII)
+# "10:02:33", "20m 50s", or milliseconds since 1970 (spec/sillytavern §4).
+SECONDS = re.compile(r"\d:\d\d:\d\d|\dm ?\d+s|\d{12,}")
 
 
 def parse_date(raw: Any) -> datetime | None:
@@ -38,6 +40,11 @@ def parse_date(raw: Any) -> datetime | None:
         return _within(_from_text(text))
     except (ValueError, OverflowError):
         return None
+
+
+def is_exact(raw_date: str) -> bool:
+    """Whether a date tells two messages apart by itself: it names the second, not only the minute."""
+    return SECONDS.search(raw_date) is not None
 
 
 def date_in_name(name: str) -> datetime | None:

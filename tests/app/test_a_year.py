@@ -206,6 +206,7 @@ def alice_reads(alice: User) -> User:
 @example(
     history=[("say", 2), ("read", 0), ("branch", 1), ("say", 6), ("read", 0), ("open", 0), ("delete", 0), ("edit", 1)]
 )
+@example(history=[("say", 1), ("branch", 0), ("swipe", 0), ("open", 0), ("rename", 0)])
 @story
 @given(history=st.lists(HAPPENS, max_size=20))
 def test_one_character(alice_reads: User, reader: Reader, history: list[tuple[str, Any]]) -> None:
@@ -213,6 +214,7 @@ def test_one_character(alice_reads: User, reader: Reader, history: list[tuple[st
 
 
 @example(history=[("say", 3), ("branch", 1), ("branch", 0), ("open", 1), ("remove", 0)])
+@example(history=[("say", 2), ("branch", 0), ("swipe", 0), ("open", 0), ("rename", 0)])
 @story
 @given(history=st.lists(HAPPENS, max_size=12))
 def test_every_member_of_a_group(alice_reads: User, reader: Reader, history: list[tuple[str, Any]]) -> None:
