@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 from django.test import Client
@@ -15,9 +17,9 @@ from jobs.enqueue import request_cancel, retry
 from jobs.models import Job
 from memories import batch_report, batch_start, batch_tree, extraction
 from memories.models import ExtractedChunk, ExtractionOverride, ExtractionSettings
-from memories.reset_cost import total
+from memories.reset_cost import cost_of_reading, total
 from memories.unread import unread_by_character, unread_by_group
-from providers.models import Connection
+from providers.models import Connection, ModelListing
 from sync.models import Character, Group
 from tests.support.builders import make_character, make_chat, make_connection, make_group, make_job, make_tavern
 from tests.support.fake_model import FakeModel
@@ -81,6 +83,29 @@ def test_the_tree_says_what_waits_and_what_it_costs(alice: User, three: list[Cha
     batch_tree.fill(alice, odo)
     assert total([odo.cost]).price is None
     assert [one.whose.name for one in batch_tree.named(batch_tree.branches(alice), "qui")] == ["Quill"]
+
+
+def test_typed_and_listed_prices_change_the_estimate(alice: User, three: list[Character]) -> None:
+    def price() -> Decimal | None:
+        return cost_of_reading(alice, character=three[0]).price
+
+    typed = price()
+    connection = Connection.objects.for_user(alice).get()
+    connection.price_in, connection.price_out = Decimal(2), Decimal(4)
+    connection.save()
+    assert typed is not None and price() == 2 * typed
+    connection.price_in = connection.price_out = None
+    connection.preset = "custom"
+    connection.save()
+    assert price() is None
+    ModelListing.objects.create(connection=connection, models_json=[{"id": "fake-small", "in": "3", "out": "6"}])
+    assert price() == 3 * typed
+
+
+def test_the_page_of_a_group_prices_both_ways_of_asking(alice_client: Client, table: Group) -> None:
+    shown = words(soup(alice_client.get(f"/groups/{table.pk}/")).select_one("[aria-labelledby=how-h]"))
+    assert re.search(r"Each one by themselves .*4 calls, . 0\.\d ¢ for 12 messages", shown), shown
+    assert re.search(r"All in one call .*2 calls, . 0\.\d ¢", shown), shown
 
 
 def test_one_part_for_each_character_reads_what_was_chosen_and_nothing_else(

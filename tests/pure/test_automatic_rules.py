@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memories import automatic_rules as rules
 from memories.automatic_rules import Facts, decide, quiet_until
-from memories.choices import Choices
+from memories.choices import LIMITS, Choices
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -200,3 +200,17 @@ def test_what_waits_for_a_time_has_another_reason_or_goes_on_then(facts: Facts, 
         assert verdict.numbers["minutes"] >= 1
         later = decide(replace(facts, spent=Decimal(0), next_cost=Decimal(0)), choices, verdict.until)
         assert later.kind != verdict.kind or later.until is None or later.until > verdict.until
+
+
+def test_the_limits_and_usual_values_are_those_that_were_promised() -> None:
+    assert LIMITS["interval"] == (3, 100) and LIMITS["lag"] == (0, 20) and LIMITS["cooldown_minutes"] == (0, 30)
+    assert LIMITS["messages_per_call"] == (10, 200) and LIMITS["response_tokens"] == (100, 4000)
+    usual = Choices()
+    assert (usual.interval, usual.lag, usual.cooldown_minutes, usual.newest, usual.leaves_newest) == (
+        20,
+        0,
+        10,
+        4,
+        False,
+    )
+    assert (usual.messages_per_call, usual.response_tokens, usual.merge_chunks) == (20, 1000, False)
