@@ -50,7 +50,7 @@ def write_share(run: JobRun, chunk: Chunk, share: Share, call: Call) -> None:
         }
         with change(share.file, reason=reason, job=run.job, writes_back=False) as editor:
             made = _add_blocks(editor, run, chunk, share, call)
-        scopes.pass_on(share.file, share.stretch.chat, chunk.first_index, made)
+        scopes.pass_on(share.file, share.character, share.stretch.chat, chunk.first_index, made)
     if findings.held:
         held.write(
             share.file,

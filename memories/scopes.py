@@ -76,16 +76,15 @@ def end_of_line(character: Character, chat: Chat, first: int, last: int) -> int:
     return min([last, *(shared for _chat, shared in _above(character, chat) if shared >= first)])
 
 
-def pass_on(file: MemoryFile, chat: Chat, first: int, blocks: Iterable[UUID]) -> None:
+def pass_on(file: MemoryFile, character: Character, chat: Chat, first: int, blocks: Iterable[UUID]) -> None:
     """Have lines that share these messages of `chat`, from `first` on, know what was made of them, where they have a
     file already (a later one begins with it). Called where the blocks were written, in the same transaction."""
-    user, character = file.owner, file.character
-    rows = MemoryFile.objects.for_user(user).filter(character=character, chat__isnull=False)
-    others = list(rows.exclude(pk=file.pk).select_related("chat__parent", "character"))
-    if not others or share_of(character) is not None:
+    chosen = scope_of(character)
+    if not is_divided(chosen) or share_of(character) is not None:
         return
-    chosen, ids = scope_of(character), {str(one) for one in blocks}
-    for other in others:
+    user, ids = file.owner, {str(one) for one in blocks}
+    rows = MemoryFile.objects.for_user(user).filter(character=character, chat__isnull=False).exclude(pk=file.pk)
+    for other in rows.select_related("chat__parent", "character"):
         if other.chat is None or not has_own_file(chosen, character, other.chat):
             continue
         line = _above(character, other.chat)
