@@ -122,9 +122,14 @@ def _after(moment: datetime | None, wait: timedelta, now: datetime) -> datetime 
 
 def _budget_until(facts: Facts, choices: Choices, now: datetime) -> datetime | None:
     left = None if choices.daily_budget is None else choices.daily_budget - facts.spent
-    is_spent = left is not None and (left <= 0 or facts.next_cost > left)
+    is_spent = left is not None and is_passed(left, facts.next_cost)
     ends = [facts.held_until] if facts.held_until else []
     return max([*ends, tomorrow(now)] if is_spent else ends, default=None)
+
+
+def is_passed(left: Decimal, need: Decimal = Decimal(0)) -> bool:
+    """Whether a call that may take `need` dollars could pass a budget of which so much is left."""
+    return left <= 0 or need > left
 
 
 def tomorrow(now: datetime) -> datetime:

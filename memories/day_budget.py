@@ -15,13 +15,15 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.ownership import ScopedQuerySet
+from memories.automatic_rules import is_passed
 from memories.chosen import choices_for, own_values
+from memories.extraction_plan import Question
 from memories.local_time import local_now
 from providers.base import Request
 from providers.budget_sums import UNDER_WAY
 from providers.budgets import need_of
 from providers.ledger import UNFINISHED
-from providers.models import Call, Connection
+from providers.models import Call
 from providers.periods import period
 from sync.models import Character, Chat, Group
 
@@ -36,13 +38,13 @@ class DayIsSpentError(Exception):
         self.need = need
 
 
-def check(user: User, chat: Chat, connection: Connection, request: Request) -> None:
-    """Raise DayIsSpentError when this request for a reading of `chat` may take more than is left today."""
-    left = left_today(user, chat)
-    if left is None:
+def check(user: User, question: Question, request: Request) -> None:
+    """Raise DayIsSpentError when this request, one of those that `question` leads to, was asked for by nobody and may
+    take more than is left today."""
+    if not request.is_automatic or question.daily_budget is None:
         return
-    need = need_of(connection, request).money or NOTHING
-    if need > left or left <= 0:
+    need = need_of(question.connection, request).money or NOTHING
+    if is_passed(question.daily_budget - spent_today(user, question.chat), need):
         raise DayIsSpentError(need)
 
 

@@ -6,9 +6,10 @@ A chunk that fails leaves everything before it; trying again goes on there. A ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.urls import reverse
@@ -31,6 +32,7 @@ from memories import (
     scopes,
     watermark,
 )
+from memories.automatic_rules import is_passed
 from memories.day_budget import DayIsSpentError
 from memories.events import ReadingBegan, reading_began
 from memories.extraction_wish import check_reader, need_model, wish
@@ -85,10 +87,11 @@ def waiting_of(user: User, character: Character, wanted: Wanted) -> list[Waiting
     return list(queries.each_waiting(user, character, wanted.chats, wanted.groups, limits))
 
 
-def messages_in(found: Sequence[Waiting]) -> int:
-    """How many messages will be read; what a branch shares with its parent, if that is read too, counts once."""
+def counts_in(found: Sequence[Waiting]) -> Iterator[tuple[UUID, int]]:
+    """(chat, messages to read); what a branch shares with its parent, if that is read too, counts there only."""
     chats = {one.chat.pk for one in found}
-    return sum(one.own_messages if one.chat.parent_id in chats else one.messages for one in found)
+    for one in found:
+        yield one.chat.pk, one.own_messages if one.chat.parent_id in chats else one.messages
 
 
 def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, is_automatic: bool) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def part_of(character: Character, wanted: Wanted, found: Sequence[Waiting], *, i
         "subject": f"character:{character.pk}",
         "label": _("Extract %(name)s") % {"name": character.name},
         "params": {"character": str(character.pk), "automatic": is_automatic, **wanted.params},
-        "total": messages_in(found),
+        "total": sum(count for _chat, count in counts_in(found)),
     }
 
 
@@ -162,7 +165,7 @@ def run(run: JobRun) -> Outcome:
 def must_end(run: JobRun, chat: Chat) -> bool:
     """Whether a job that nobody asked for has used up its day's budget; the rest is begun by itself another day."""
     left = day_budget.left_today(run.owner, chat) if run.params.get("automatic") else None
-    if left is None or left > 0:
+    if left is None or not is_passed(left):
         return False
     run.log(_("Today’s budget for what is read by itself is used up. The rest is read another day."), "warn")
     return True

@@ -54,8 +54,7 @@ def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None
     for and that could pass its budget."""
     run.check()
     request = question.request(answer_tokens, run.job)
-    if question.is_automatic and question.chat is not None:
-        day_budget.check(run.owner, question.chat, question.connection, request)
+    day_budget.check(run.owner, question, request)
     try:
         done = activity.complete(run, question.connection, request)
     except ProviderError as error:

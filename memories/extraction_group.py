@@ -5,7 +5,7 @@ Each member has its own watermark, so a member that fails stops nobody and repea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -47,8 +47,7 @@ def start_group(
     wanted = wish(user, everybody[0], shown, ranges, is_automatic=is_automatic)
     if _is_for_all(user, group, is_automatic=is_automatic):
         return _start_together(user, group, everybody, wanted, is_automatic=is_automatic)
-    wishes = dict.fromkeys(everybody, wanted)
-    return _start_each(user, group, wishes, is_automatic=is_automatic)
+    return _start_each(user, group, everybody, wanted, is_automatic=is_automatic)
 
 
 def _is_for_all(user: User, group: Group, *, is_automatic: bool) -> bool:
@@ -80,14 +79,14 @@ def _chats(user: User, group: Group, chosen: Sequence[Chat] | None) -> list[Chat
     return found
 
 
-def _start_each(user: User, group: Group, wishes: Mapping[Character, Wanted], *, is_automatic: bool) -> Job:
+def _start_each(user: User, group: Group, members: Sequence[Character], wanted: Wanted, *, is_automatic: bool) -> Job:
     """Members whose own job is under way have the group's chats read by that one."""
     parts: list[dict[str, Any]] = []
-    for place, (character, wanted) in enumerate(wishes.items(), start=1):
+    for place, character in enumerate(members, start=1):
         waiting = extraction.waiting_of(user, character, wanted)
         part = extraction.part_of(character, wanted, waiting, is_automatic=is_automatic)
         if not extraction.taken_along(user, part["key"], wanted, is_automatic=is_automatic):
-            label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(wishes)}
+            label = _("%(name)s (%(n)d of %(all)d)") % {"name": character.name, "n": place, "all": len(members)}
             parts.append({**part, "label": label[:300]})
     key, subject = reading_keys.of_group(group.pk), f"group:{group.pk}"
     fields: dict[str, Any] = {"key": key, "subject": subject, "label": _label(group), "lets_go": not is_automatic}
@@ -127,8 +126,8 @@ def together_part(
     """The fields of a job that reads for all of these members at once, and what waits for it."""
     found = [one for character in members for one in extraction.waiting_of(user, character, wanted)]
     most: dict[object, int] = {}
-    for one in found:
-        most[one.chat.pk] = max(most.get(one.chat.pk, 0), one.messages)
+    for chat, count in extraction.counts_in(found):
+        most[chat] = max(most.get(chat, 0), count)
     names = [str(one.pk) for one in members]
     fields = {
         "kind": TOGETHER_KIND,

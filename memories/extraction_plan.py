@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 
 from django.utils.crypto import salted_hmac
@@ -51,8 +52,9 @@ class Question:
     connection: Connection
     answer_tokens: int
     subject: str
+    chat: Chat
     is_automatic: bool = False  # nobody pressed a button for it
-    chat: Chat | None = None
+    daily_budget: Decimal | None = None  # for that
     names: tuple[str, ...] = ()  # of all who are asked about, when they are several (memories/together.py)
 
     def read(self, text: str, *, is_truncated: bool) -> Answer:
@@ -143,7 +145,8 @@ def question_of(
         locked=locked,
     )
     subject = f"character:{plan.character.pk}/chat:{chat.pk}"
-    return Question(prompt, plan.connection, plan.answer_tokens, subject, is_automatic, chat)
+    day = plan.choices.daily_budget
+    return Question(prompt, plan.connection, plan.answer_tokens, subject, chat, is_automatic, day)
 
 
 def seed_of(user: User, source: Chat | MemoryFile | Character, first: object, last: object) -> str:

@@ -42,14 +42,12 @@ def ask(run: JobRun, question: Question, bench: Bench, text: str, bullets: str, 
         job=run.job,
         is_automatic=question.is_automatic,
     )
-    if question.is_automatic and question.chat is not None:
-        try:
-            day_budget.check(run.owner, question.chat, question.connection, request)
-        except day_budget.DayIsSpentError:
-            run.log(_("A further check of the new memories was left out: today’s budget would not hold it."), "warn")
-            return None
     try:
+        day_budget.check(run.owner, question, request)
         done = activity.complete(run, question.connection, request)
+    except day_budget.DayIsSpentError:
+        run.log(_("A further check of the new memories was left out: today’s budget would not hold it."), "warn")
+        return None
     except ProviderError as error:
         text = _("A further check of the new memories brought nothing, so they were kept with their marks: %(why)s")
         run.log(text % {"why": error.message}, "warn")

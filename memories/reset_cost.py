@@ -131,7 +131,7 @@ class _Estimate:
 
     def cost(self) -> Cost:
         plain = [one for one in self.chats if str(one.pk) not in self.ranges]
-        fresh = {} if self.again else unread_among(self.user, plain, self.readers)
+        fresh = {} if self.again else self._fresh(plain)
         every = _all_of(self.user, [one.pk for one in plain]) if self.again else {}
         counts = {one.pk: self._counts(one, fresh, every) for one in self.readers}
         every_chat = (self._chat(one, [counts[who.pk].get(one.pk, 0) for who in self.readers]) for one in self.chats)
@@ -147,18 +147,25 @@ class _Estimate:
             is_most=len(self.readers) > 1,
         )
 
+    def _fresh(self, chats: Sequence[Chat]) -> dict[tuple[UUID, UUID], int]:
+        """Unread messages by (chat, reader). What a branch shares is counted with its parent (memories/unread.py) when
+        that is read too."""
+        shown = {chat.pk for chat in self.chats}
+        found = unread_among(self.user, chats, self.readers)
+        for chat in chats:
+            if chat.parent_id is not None and chat.parent_id not in shown:
+                readings = queries.readings_of(self.user, chat, self.readers)
+                found |= {(chat.pk, who.pk): one.waiting for who, one in zip(self.readers, readings, strict=True)}
+        return found
+
     def _counts(
         self, reader: Character, fresh: Mapping[tuple[UUID, UUID], int], every: Mapping[UUID, int]
     ) -> Mapping[UUID, int]:
         """Messages to be read for one reader, by chat."""
         found = {chat: n for (chat, whose), n in fresh.items() if whose == reader.pk} | dict(every)
-        shown = {chat.pk for chat in self.chats}
         for chat in self.chats:
             if str(chat.pk) in self.ranges:
                 found[chat.pk] = self._in_range(chat, reader)
-            elif chat.parent_id is not None and chat.parent_id not in shown and not self.again:
-                # What it shares is counted with its parent (memories/unread.py), which is not read now.
-                found[chat.pk] = queries.reading_of(self.user, chat, reader).waiting
         return found
 
     def _in_range(self, chat: Chat, reader: Character) -> int:

@@ -6,7 +6,7 @@ Nothing is asked of a model. The copies keep evidence and dates, so that no list
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -32,7 +32,7 @@ def begin(file: MemoryFile, chat: Chat, parent: MemoryFile) -> None:
     state = file_state.dump(parent)
     if not state["blocks"]:
         return
-    blocks = scope_state.copied(state, known_in(file, chat, state))
+    blocks = scope_state.copied(state, known_in(file, state))
     if not blocks:
         return
     before = file_state.dump(file)
@@ -45,22 +45,31 @@ def begin(file: MemoryFile, chat: Chat, parent: MemoryFile) -> None:
         file.refresh_from_db()
 
 
-def pass_on(file: MemoryFile, other: MemoryFile, chat: Chat, blocks: Collection[str]) -> None:
-    """Copy those memories in these blocks of `file` that the line of `chat` knows into its own file, `other`."""
+def pass_on(file: MemoryFile, others: Sequence[MemoryFile], blocks: Collection[str]) -> None:
+    """Copy what is in these blocks of `file` into the files of those lines that know it."""
+    if not others:
+        return
     state = file_state.dump(file)
     state = {**state, "blocks": [one for one in state["blocks"] if one["id"] in blocks]}
-    ids = known_in(other, chat, state)
-    before = file_state.dump(other)
-    if copies := scope_state.copied(state, ids, scope_state.keys(before)):
-        reason = _("Known from before the fork: memories of %(name)s") % {"name": file.name}
-        write(other, before, scope_state.with_blocks(before, copies), reason=reason, expected_version=other.version)
+    knows = _knower(file, state)
+    reason = _("Known from before the fork: memories of %(name)s") % {"name": file.name}
+    for other in others:
+        before = file_state.dump(other)
+        if copies := scope_state.copied(state, knows(other), scope_state.keys(before)):
+            after = scope_state.with_blocks(before, copies)
+            write(other, before, after, reason=reason, expected_version=other.version)
 
 
-def known_in(file: MemoryFile, chat: Chat, state: dict[str, Any]) -> set[str]:
-    """The ids of those memories in a state of another file that the line of `chat` knows."""
-    family = scope_sources.family_of(file.owner, file.character)
-    sources = scope_sources.sources_of(file.owner, [state])
-    return {one for one, source in sources.items() if family.knows(chat.pk, source)}
+def known_in(file: MemoryFile, state: dict[str, Any]) -> set[str]:
+    """The ids of those memories in a state of another file that the line of this file's chat knows."""
+    return _knower(file, state)(file)
+
+
+def _knower(of: MemoryFile, state: dict[str, Any]) -> Callable[[MemoryFile], set[str]]:
+    """What of a state the line of a file's chat knows, for any file of the same character."""
+    family = scope_sources.family_of(of.owner, of.character)
+    sources = scope_sources.sources_of(of.owner, [state])
+    return lambda file: {one for one, source in sources.items() if file.chat_id and family.knows(file.chat_id, source)}
 
 
 def write(

@@ -42,10 +42,11 @@ def isolation(user: User, character: Character) -> list[InForce]:
 
 def of_chat(user: User, character: Character, chat: Chat) -> InForce | None:
     """Where the text of the chat's own file reaches prompts; None when it has none that is in use."""
-    files = (
-        files_in_use(user, character) if chat.parent_id or has_own_file(scope_of(character), character, chat) else []
-    )
-    return next((_of_chat(file) for file in files if file.chat_id == chat.pk), None)
+    if share_of(character) is not None or not has_own_file(scope_of(character), character, chat):
+        return None
+    rows = MemoryFile.objects.for_user(user).filter(character=character, chat=chat)
+    file = rows.select_related("owner", "chat", "attachment").first()
+    return None if file is None else _of_chat(file)
 
 
 def _of_character(file: MemoryFile) -> InForce:

@@ -82,20 +82,23 @@ def pass_on(file: MemoryFile, character: Character, chat: Chat, first: int, bloc
     chosen = scope_of(character)
     if not is_divided(chosen) or share_of(character) is not None:
         return
-    user, ids = file.owner, {str(one) for one in blocks}
-    rows = MemoryFile.objects.for_user(user).filter(character=character, chat__isnull=False).exclude(pk=file.pk)
-    for other in rows.select_related("chat__parent", "character"):
-        if other.chat is None or not has_own_file(chosen, character, other.chat):
+    rows = MemoryFile.objects.for_user(file.owner).filter(character=character, chat__isnull=False).exclude(pk=file.pk)
+    if not (others := list(rows.select_related("chat__parent", "character"))):
+        return
+    reach = queries.family_of(file.owner, chat)
+    if above := _above(character, chat):
+        reach[chat.pk] = above[0][1]
+    begun = []
+    for other in others:
+        if other.chat is None or reach.get(other.chat.pk, -1) < first:
             continue
-        line = _above(character, other.chat)
-        reach = line[0][1] if line and other.chat == chat else queries.family_of(user, other.chat).get(chat.pk, -1)
-        if reach < first:
+        if not has_own_file(chosen, character, other.chat):
             continue
-        other.owner = user
-        if not other.version:
-            _file(character, other.chat, chosen, ())
+        if other.version:
+            begun.append(other)
         else:
-            scope_files.pass_on(file, other, other.chat, ids)
+            _file(character, other.chat, chosen, ())
+    scope_files.pass_on(file, begun, {str(one) for one in blocks})
 
 
 def _above(character: Character, chat: Chat) -> list[tuple[Chat, int]]:

@@ -69,7 +69,10 @@ def _by_source(rows: Iterable[tuple[Any, ...]]) -> dict[UUID, list[Looked]]:
 def still_right(user: User, memory: Memory) -> Revision | None:
     """The memory holds although its source changed: from now on it is compared with what the source says today."""
     file = memory.block.file
-    contents = _contents(memory.block.chat_id, memory.evidence) if memory.block.chat_id else {}
+    looked = Memory.objects.for_user(user).filter(pk=memory.pk).values_list(*FIELDS)
+    with unscoped("the source of a memory that its owner looked at"):
+        source = next(iter(_by_source(looked)), None)
+    contents = _contents(source, memory.evidence) if source else {}
     with memory_file.change(file, reason=_("Checked: still right"), author=user) as editor:
         row = editor.memory(memory.pk)
         row.evidence = [_accepted(item, contents) for item in row.evidence]

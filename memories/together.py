@@ -96,7 +96,7 @@ def run(run: JobRun) -> Outcome:
 
 def _members(run: JobRun) -> list[Character]:
     """As the job began with them. JobFailed when nobody, or no group, is left."""
-    rows = Character.objects.for_user(run.owner).select_related("tavern")
+    rows = Character.objects.for_user(run.owner).select_related("tavern", *scopes.ONES)
     found = {str(one.pk): one for one in rows.filter(pk__in=run.params["members"])}
     if not found or not Group.objects.for_user(run.owner).filter(pk=run.params["group"]).exists():
         raise JobFailed(
@@ -216,7 +216,8 @@ def _question(turn: Turn, plan: Plan, scene: Scene, chunk: Chunk, readers: Seque
     # Each of them may have as much to say as one who is asked alone.
     room = min(plan.answer_tokens * len(readers), max(plan.answer_tokens, MOST_ANSWER))
     names = tuple(one.name for one in readers)
-    return Question(prompt, plan.connection, room, subject, turn.is_automatic, turn.chat, names)
+    day = plan.choices.daily_budget
+    return Question(prompt, plan.connection, room, subject, turn.chat, turn.is_automatic, day, names)
 
 
 def _shares(

@@ -14,11 +14,11 @@ from jobs.drain import run_until_idle
 from memories import memory_file, reset_cost, scope_change, source_changes, watermark
 from memories.extraction import start_extraction
 from memories.memory_file import file_for
-from memories.models import ExtractionSettings, Memory, MemoryFile, MemoryScope
+from memories.models import ExtractionSettings, Memory, MemoryFile
 from sync.events import ChatsChanged
 from sync.models import Character, Chat
-from tests.support.branching import make_branch, texts_in
-from tests.support.builders import make_character, make_chat, make_connection, make_tavern
+from tests.support.branching import make_branch, make_reader, texts_in
+from tests.support.builders import make_chat
 from tests.support.fake_model import FakeModel
 
 THINGS = (
@@ -49,11 +49,7 @@ def fake() -> Iterator[FakeModel]:
 
 @pytest.fixture
 def odo(alice: User, fake: FakeModel) -> Character:
-    make_connection(alice, preset="local", base_url=fake.base_url, model="fake-small")
-    ExtractionSettings.objects.create(user=alice, messages_per_call=10, asks_present_only=False)
-    made = make_character(make_tavern(alice), "Odo")
-    MemoryScope.objects.create(character=made, timeline=MemoryScope.Timeline.BRANCHES)
-    return made
+    return make_reader(alice, fake.base_url)
 
 
 @pytest.fixture
@@ -170,6 +166,9 @@ def test_an_edit_concerns_the_line_in_which_it_was_made(alice: User, odo: Charac
     flagged = Memory.objects.for_user(alice).filter(is_source_changed=True)
     assert [one.text for one in flagged.filter(block__file__chat=branch)] == ["Wren carved the candle."]
     assert [one.text for one in flagged.filter(block__file=file_for(odo))] == ["Wren dropped the dagger."]
+    source_changes.still_right(alice, flagged.get(block__file__chat=branch))
+    source_changes.hear(ChatsChanged(odo.tavern_id, [branch.pk]))
+    assert not flagged.filter(block__file__chat=branch), "it is held against the branch's own words from now on"
 
 
 def test_the_same_choice_again_brings_nothing_back(alice: User, odo: Character, branch: Chat) -> None:

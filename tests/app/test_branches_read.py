@@ -13,10 +13,10 @@ from memories import batch_start, queries
 from memories.extraction import start_extraction
 from memories.extraction_group import start_group
 from memories.memory_file import file_for
-from memories.models import ExtractedChunk, ExtractionSettings, MemoryFile, MemoryScope
+from memories.models import ExtractedChunk, ExtractionSettings, MemoryFile
 from sync.models import Character, Chat
-from tests.support.branching import make_branch, texts_in
-from tests.support.builders import make_character, make_chat, make_connection, make_group, make_tavern
+from tests.support.branching import make_branch, make_reader, texts_in
+from tests.support.builders import make_character, make_chat, make_group
 from tests.support.fake_model import FakeModel
 
 SHARED, LATER = "Odo heard line 2 of the story.", "Odo heard what the branch says."
@@ -30,11 +30,7 @@ def fake() -> Iterator[FakeModel]:
 
 @pytest.fixture
 def odo(alice: User, fake: FakeModel) -> Character:
-    make_connection(alice, preset="local", base_url=fake.base_url, model="fake-small")
-    ExtractionSettings.objects.create(user=alice, messages_per_call=10, asks_present_only=False)
-    made = make_character(make_tavern(alice), "Odo")
-    MemoryScope.objects.create(character=made, timeline=MemoryScope.Timeline.BRANCHES)
-    return made
+    return make_reader(alice, fake.base_url)
 
 
 def _alone(user: User, odo: Character, chat: Chat) -> Job:

@@ -6,11 +6,21 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
+from accounts.models import User
 from memories.file_editor import NewMemory
 from memories.memory_file import change, memories_of
-from memories.models import MemoryBlock, MemoryFile
-from sync.models import Chat, Message
-from tests.support.builders import STORY_START
+from memories.models import ExtractionSettings, MemoryBlock, MemoryFile, MemoryScope
+from sync.models import Character, Chat, Message
+from tests.support.builders import STORY_START, make_character, make_connection, make_tavern
+
+
+def make_reader(user: User, base_url: str) -> Character:
+    """Odo, who is read by a model ten messages at a time, and whose branches remember their own past."""
+    make_connection(user, preset="local", base_url=base_url, model="fake-small")
+    ExtractionSettings.objects.create(user=user, messages_per_call=10, asks_present_only=False)
+    made = make_character(make_tavern(user), "Odo")
+    MemoryScope.objects.create(character=made, timeline=MemoryScope.Timeline.BRANCHES)
+    return made
 
 
 def make_branch(parent: Chat, fork: int, texts: int = 4, *, name: str = "", after: int = 60) -> Chat:

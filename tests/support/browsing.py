@@ -21,11 +21,10 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # What the content security policy refuses, also where a browser writes nothing into its console about it.
 TELL_REFUSED = """addEventListener("securitypolicyviolation", event =>
     tellRefused(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));"""
-WIDTHS = {"desktop": (1440, 900), "tablet": (820, 1180), "phone": (390, 844)}
-
-
+# What stays at the window's edge goes to its place on the page.
 LET_GO = """for (const one of document.body.querySelectorAll("*"))
   if (["sticky", "fixed"].includes(getComputedStyle(one).position)) one.style.position = "static";"""
+WIDTHS = {"desktop": (1440, 900), "tablet": (820, 1180), "phone": (390, 844)}
 
 
 class Watched:
