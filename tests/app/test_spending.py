@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 from bs4 import BeautifulSoup
 from django.test import Client
 from django.utils import timezone
@@ -89,10 +90,13 @@ def test_a_day_is_the_persons_own(alice: User, alice_client: Client) -> None:
     User.objects.filter(pk=alice.pk).update(time_zone="Pacific/Kiritimati")
     alice.refresh_from_db()
     call = make_call(alice, cost="0.30")
-    midnight = period("day", timezone.now(), ZoneInfo(alice.time_zone)).start
-    Call.objects.for_user(alice).filter(pk=call.pk).update(started_at=midnight - timedelta(minutes=1))
-    assert "0 ¢ today" in words(soup(alice_client.get(PAGE)).h1)
-    assert Asked(span="today").rows(alice).count() == 0
+    morning = datetime(2026, 11, 18, 20, tzinfo=UTC)  # the 19th, ten o'clock, there
+    with time_machine.travel(morning, tick=False):
+        midnight = period("day", timezone.now(), ZoneInfo(alice.time_zone)).start
+        Call.objects.for_user(alice).filter(pk=call.pk).update(started_at=midnight - timedelta(minutes=1))
+        alice_client.force_login(alice)  # a session of that time
+        assert "0 ¢ today" in words(soup(alice_client.get(PAGE)).h1)
+        assert Asked(span="today").rows(alice).count() == 0
 
 
 def test_a_batch_is_one_row_with_all_its_parts(alice: User, alice_client: Client) -> None:
