@@ -62,6 +62,7 @@ def _run(characters: int, parallel: int) -> tuple[dict[str, float], FakeModel, W
 def run() -> list[Row]:
     """The batch, then a part of it in order."""
     found, fake, work = _run(CHARACTERS, PARALLEL)
+    model = work.model_seconds
     slow, slow_fake, _work = _run(IN_ORDER, 1)
     calls = CHARACTERS * CALLS_A_CHARACTER
     ideal = calls * LATENCY / PARALLEL
@@ -83,6 +84,7 @@ def run() -> list[Row]:
         Row("  calls beyond that at the same moment", max(0, fake.max_in_flight - PARALLEL), "calls", limit=0),
         Row("  calls beyond one in order", slow_fake.max_in_flight - 1, "calls", limit=0),
         Row("  processor time of the workers", work.seconds / calls * 1000, "ms a call"),
+        Row("  processor time of the model, on the same cores", model / calls * 1000, "ms a call"),
         Row("  processes that worked", work.processes, "processes"),
         Row("  what else wanted this machine's processors (load before it began)", work.load, "processes"),
         Row("  memories made", found["memories"], "memories"),

@@ -28,6 +28,7 @@ def _measure(house: Running, folder: Path, fake: FakeModel) -> list[Row]:
     do(house, "extract", "--user", "alice", "--all")
     calls = CHARACTERS * CHUNKS
     wait_until(lambda: work.look() and len(fake.chats) >= calls, calls * LATENCY, every=0.5)
+    model = work.model_seconds
     wait_until(lambda: work.look() and is_over(house), 120, every=1)
     found = look(house)
     ideal = calls * LATENCY / PARALLEL
@@ -37,6 +38,7 @@ def _measure(house: Running, folder: Path, fake: FakeModel) -> list[Row]:
         Row("  chunks that were not read exactly once", abs(found["chunks"] - calls), "chunks", limit=0),
         Row("  most calls at the same moment", fake.max_in_flight, "calls", limit=PARALLEL),
         Row("  processor time of the workers", work.seconds / calls * 1000, "ms a call"),
+        Row("  processor time of the model, on the same cores", model / calls * 1000, "ms a call"),
         Row("  processes that worked", work.processes, "processes"),
         Row("  what else wanted this machine's processors (load before it began)", work.load, "processes"),
         Row("  memories made", found["memories"], "memories"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ class Work:
         self._used: dict[int, float] = {}
         self.look()
         self._before = sum(self._used.values())
+        self._model_before = time.process_time()
         self.load = os.getloadavg()[0]
 
     def look(self) -> bool:
@@ -95,6 +97,11 @@ class Work:
     @property
     def seconds(self) -> float:
         return sum(self._used.values()) - self._before
+
+    @property
+    def model_seconds(self) -> float:
+        """Processor time of this process since, which answers as the model on the same cores."""
+        return time.process_time() - self._model_before
 
     @property
     def processes(self) -> int:

@@ -22,7 +22,8 @@ from jobs.slots import Slots
 from jobs.stopping import is_stopping, request_stop
 
 logger = logging.getLogger(__name__)
-slots = Slots(max(1, getattr(settings, "WORKER_THREADS", 16) - 2))
+SHARED = 8  # slots beside a process that helps, which has about as many
+slots = Slots(max(1, getattr(settings, "WORKER_THREADS", 16) - 2), SHARED)
 
 
 @worker_shutting_down.connect
@@ -58,7 +59,7 @@ def run_periodic(name: str) -> None:
 def _run_all_due() -> None:
     close_old_connections()
     try:
-        while not is_stopping() and run_next():
+        while not is_stopping() and not slots.is_one_too_many and run_next():
             close_old_connections()
     except DatabaseError as error:
         logger.warning("The database is away (%s); the sweep wakes a worker later.", type(error).__name__)

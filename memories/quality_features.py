@@ -17,7 +17,7 @@ from memories.quality_index import same_stem
 from memories.quality_names import Known, Strange, Vocabulary
 from memories.quality_said import Asked, Event, Said, event_features, event_of
 from memories.quality_sources import Likeness, Source
-from memories.quality_text import LETTER_PAIRS, fold, found_cues, language_of, read
+from memories.quality_text import LETTER_PAIRS, fold, found_cues, language_of, read, read_lists
 
 NAME_WEIGHT = 0.15  # of people who are everywhere in a scene
 LEAST_WEIGHT, SHORT_WORD = 0.3, 0.6
@@ -57,6 +57,7 @@ class Ground:
         messages: Sequence[tuple[str, str]],
         others: Sequence[str],
     ) -> None:
+        read_lists()
         self.language = language_of("\n".join(text for _name, text in messages)) or language_of(card)
         people = list(dict.fromkeys((character, *(name for name, _text in messages), *others)))
         self._names = {part for person in people for part in fold(person).split() if len(part) > 1}

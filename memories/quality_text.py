@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -174,6 +175,16 @@ def _column(cells: list[str]) -> Meanings:
         {word: frozenset(numbers) for word, numbers in starts.items()},
         lengths,
     )
+
+
+_reading = threading.Lock()
+
+
+def read_lists() -> None:
+    """Have the word lists at hand: many threads that begin at once wait for one of them instead of all reading."""
+    with _reading:
+        cues()
+        _columns()
 
 
 @lru_cache(maxsize=50_000)

@@ -13,8 +13,6 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import IntegrityError, transaction
-
 from memories import file_state
 from memories.models import MemoryFile, Revision, RevisionText
 
@@ -134,31 +132,20 @@ def pack(file: MemoryFile, texts: Sequence[str]) -> list[int]:
         digest: RevisionText(owner_id=file.owner_id, digest=digest, data=zlib.compress(one, 1))
         for digest, one in zip(digests, data, strict=True)
     }
-    try:
-        with transaction.atomic():
-            made = RevisionText.objects.bulk_create(rows.values(), batch_size=AT_ONCE)
-            ids = {row.digest: row.pk for row in made}
-    except IntegrityError:  # one of them is there already
-        RevisionText.objects.bulk_create(_unsaved(rows.values()), ignore_conflicts=True, batch_size=AT_ONCE)
-        ids = _ids(file, list(rows))
+    made = RevisionText.objects.bulk_create(
+        rows.values(),
+        batch_size=AT_ONCE,
+        update_conflicts=True,  # nothing is different then; it has the database tell the row's id
+        unique_fields=["owner", "digest"],
+        update_fields=["digest"],
+    )
+    ids = {row.digest: row.pk for row in made}
     return [ids[digest] for digest in digests]
 
 
 def unpack(data: bytes | memoryview) -> str:
     """A text as it was packed."""
     return zlib.decompress(bytes(data)).decode("utf-8", "surrogatepass")
-
-
-def _unsaved(rows: Iterable[RevisionText]) -> list[RevisionText]:
-    return [RevisionText(owner_id=row.owner_id, digest=row.digest, data=row.data) for row in rows]
-
-
-def _ids(file: MemoryFile, digests: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for start in range(0, len(digests), AT_ONCE):
-        rows = RevisionText.objects.for_user(file.owner).filter(digest__in=digests[start : start + AT_ONCE])
-        found |= dict(rows.values_list("digest", "pk"))
-    return found
 
 
 def _block(known: dict[int, dict[str, Any]], content: Any) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-EVERY = 1.0  # seconds between two looks
+EVERY = 0.5  # seconds between two looks
 WHOLE = 0.7  # of a core: a process that uses this much has no more to give
 SOME = 0.15  # of a core, all slots taken: it works instead of waiting for models, and others use the computer too
 

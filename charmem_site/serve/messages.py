@@ -12,11 +12,13 @@ SETUP = "setup"
 BUSY = "busy"
 
 
-def tell(word: str, value: str = "") -> None:
-    """Say `word` to the supervisor; without one, nothing is said."""
-    if os.environ.get("CHARMEM_LIFELINE"):
+def tell(word: str, value: str = "") -> bool:
+    """Say `word` to the supervisor; False without one, when nothing is said."""
+    has_supervisor = bool(os.environ.get("CHARMEM_LIFELINE"))
+    if has_supervisor:
         sys.stdout.write(f"{MARK}{word} {value}\n")
         sys.stdout.flush()
+    return has_supervisor
 
 
 def heard(line: bytes) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Browser tests touch the database from the thread that also runs Playwright's loop, and wait long for what they expect."""
+"""Browser tests touch the database from the thread of Playwright's loop, and wait long for what they expect."""
 
 from __future__ import annotations
 
