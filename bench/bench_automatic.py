@@ -66,7 +66,7 @@ def _saves(house: Running, folder: Path, fake: FakeModel) -> list[Row]:
     for number, moment in enumerate(moments):
         time.sleep(max(0.0, begun + moment - time.monotonic()))
         name = f"Keeper{number}"
-        _write(folder, number, 2 * EXCHANGES)
+        _write(folder, number, 2 * EXCHANGES, is_said_now=True)
         saved[name] = time.time()
     wait_until(lambda: len(_look(house)["queued"]) == SAVES, LONGEST_WAIT, every=1)
     waits = sorted(at - saved[name] for name, at in _look(house)["queued"].items())
@@ -119,13 +119,14 @@ def _make_folder(folder: Path) -> Path:
     return folder
 
 
-def _write(folder: Path, keeper: int, count: int, title: str = "first") -> None:
-    """Save a chat as SillyTavern does: a new file in place of the old one."""
+def _write(folder: Path, keeper: int, count: int, title: str = "first", *, is_said_now: bool = False) -> None:
+    """Save a chat as SillyTavern does: a new file in place of the old one. What was said long ago is not read."""
     name = f"Keeper{keeper}"
+    begun = datetime.now(UTC) - timedelta(minutes=count) if is_said_now else START
     lines: list[Any] = [header(0, f"integrity-{name}-{title}")]
     for index in range(count):
         text = f"{title}: word {index} of the keeper about the lantern and the tide."
-        date = (START + timedelta(minutes=index)).isoformat()
+        date = (begun + timedelta(minutes=index)).isoformat()
         lines.append(message(text, user=bool(index % 2), date=date, name="Ren" if index % 2 else name))
     fresh = folder / "chats" / name / "fresh.tmp"
     write_lines(fresh, lines)
