@@ -6,8 +6,9 @@ taking these chunks out, as long as nothing was read since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Max
@@ -79,18 +80,35 @@ def mark_read(user: User, chats: Iterable[Chat], character: Character) -> Wish:
     return _wish(user, character, work)
 
 
-def reset(user: User, chats: Iterable[Chat], character: Character) -> Wish:
-    """Have all of these chats read again for one reader; memories stay."""
+def begins_of(chats: Sequence[Chat]) -> dict[UUID, int]:
+    """The message number from which each of these chats speaks for itself: what a branch shares with its parent is
+    read with the parent when that is among them."""
+    among = {chat.pk for chat in chats}
+    return {
+        chat.pk: chat.fork_index + 1 if chat.parent_id in among and chat.fork_index is not None else 0 for chat in chats
+    }
+
+
+def reset(user: User, chats: Sequence[Chat], character: Character) -> Wish:
+    """Have all of these chats read again for one reader, every message once; memories stay."""
     counts: list[int] = []
+    begins = begins_of(chats)
 
     def work() -> None:
-        counts.extend(watermark.reopen(user, chat, character) for chat in chats)
+        counts.extend(watermark.reopen(user, chat, character, begins[chat.pk]) for chat in chats)
 
     found = _wish(user, character, work)
     if not found.is_empty:
         text = ngettext("%(n)d message is to be read again.", "%(n)d messages are to be read again.", sum(counts))
         activity.note(user, "changed", text % {"n": sum(counts)}, character=character)
     return Wish(found.after, found.to, sum(counts))
+
+
+def read_of(reading: Reading, begin: int) -> tuple[int, int]:
+    """How many messages from number `begin` on are read and unread, of those that a model would be shown."""
+    waiting = reading.waiting_in([(begin, reading.chat.message_count)])
+    own = sum(speaks for speaks, number in zip(reading.speaks, reading.indices, strict=True) if number >= begin)
+    return own - waiting, waiting
 
 
 def chats_with_reading(user: User, character: Character) -> list[Chat]:

@@ -192,6 +192,11 @@ def rest_of_stretch(character: Character, wanted: Wanted, limits: Limits) -> Str
     return None if last is None else Stretch.behind(mark, mark.chat, last)
 
 
+def lies_before_fork(index: int, chat: Chat) -> bool:
+    """Whether a branch is read up to a message only that it shares with its parent."""
+    return chat.parent_id is not None and chat.fork_index is not None and index < chat.fork_index
+
+
 def next_of(reading: Reading, mark: Watermark, ends: list[Ends] | None) -> Stretch | None:
     """The first unread stretch of a chat inside `ends`; None when no message there has something to say."""
     if not reading.waiting_in(ends):
@@ -227,7 +232,7 @@ def each_waiting(
         if mark is not None and is_counted and not mark.waiting:
             continue
         ends = limits.of(chat) if limits else None
-        if mark is not None and is_counted and ends is None:
+        if mark is not None and is_counted and ends is None and not lies_before_fork(mark.index, chat):
             found = Waiting(chat, mark.waiting)
         else:
             reading = reading_of(user, chat, character)

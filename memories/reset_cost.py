@@ -17,6 +17,7 @@ from django.db.models.functions import Length
 
 from accounts.models import User
 from memories import extraction_plan, queries
+from memories.chat_points import begins_of
 from memories.choices import TOGETHER
 from memories.extraction_plan import Plan
 from memories.members import roster
@@ -132,7 +133,7 @@ class _Estimate:
     def cost(self) -> Cost:
         plain = [one for one in self.chats if str(one.pk) not in self.ranges]
         fresh = {} if self.again else self._fresh(plain)
-        every = _all_of(self.user, [one.pk for one in plain]) if self.again else {}
+        every = _all_of(self.user, plain) if self.again else {}
         counts = {one.pk: self._counts(one, fresh, every) for one in self.readers}
         every_chat = (self._chat(one, [counts[who.pk].get(one.pk, 0) for who in self.readers]) for one in self.chats)
         per_chat = [one for one in every_chat if one.messages]
@@ -275,9 +276,13 @@ def _letters(user: User, chats: Sequence[UUID]) -> dict[UUID, float]:
     return _by_chat(user, chats, Avg(Length("text")))
 
 
-def _all_of(user: User, chats: Sequence[UUID]) -> dict[UUID, int]:
-    """Messages that a model would be shown, by chat."""
-    return _by_chat(user, chats, Count("pk"))
+def _all_of(user: User, chats: Sequence[Chat]) -> dict[UUID, int]:
+    """Messages that a model would be shown, by chat; what a branch shares counts with its parent, if that is here."""
+    found: dict[UUID, int] = _by_chat(user, [one.pk for one in chats], Count("pk"))
+    for chat, begin in begins_of(chats).items():
+        if begin:
+            found[chat] = Message.objects.for_user(user).filter(SHOWN, chat=chat, index__gte=begin).count()
+    return found
 
 
 def _by_chat(user: User, chats: Sequence[UUID], what: Aggregate) -> dict[UUID, Any]:

@@ -29,6 +29,7 @@ SAMPLE = 200  # messages that tell how long messages are
 USUAL_LETTERS = 400
 SHOWN = Q(role__in=READ_BY_MODEL) | Q(role=Message.Role.SYSTEM) & ~Q(name="")  # as queries.speaks_up
 MARK = ("chat", "character", "index", "waiting", "counted_version")
+NO_MARK = (-1, 0, -1)  # as MARK behind the ids: read up to, waiting, version that was counted
 ASK_AGAIN = 300.0  # seconds
 
 _lengths: dict[UUID, tuple[float, int]] = {}  # person: when asked, mean letters of a message
@@ -52,10 +53,11 @@ def unread_by_chat(user: User, character: Character | None = None) -> dict[UUID,
     rows = rows.filter(character__gone_at=None, tavern__unlinked_at=None)
     if character is not None:
         rows = rows.filter(character=character)
-    chats = list(rows.annotate(shared=_shared("")).values_list("pk", "version", "shared", "character"))
-    counts = _counts(user, [(pk, version, shared) for pk, version, shared, _owner in chats])
+    fields = ("pk", "version", "shared", "parent", "character")
+    chats = list(rows.annotate(shared=_shared("")).values_list(*fields))
+    counts = _counts(user, [one[:4] for one in chats])
     each = _usual_letters(user) if any(counts.values()) else 0
-    return {pk: Unread(counts[pk], counts[pk] * each, 1, owner) for pk, _v, _s, owner in chats if counts.get(pk)}
+    return {one[0]: Unread(n, n * each, 1, one[4]) for one in chats if (n := counts.get(one[0]))}
 
 
 def unread_by_character(user: User) -> dict[UUID, Unread]:
@@ -124,17 +126,18 @@ def _of_groups(user: User, groups: list[Group]) -> dict[UUID, dict[UUID, Unread]
 def _behind_marks(user: User, pairs: Sequence[tuple[Any, UUID]]) -> dict[tuple[UUID, UUID], int]:
     """Unread messages by (chat, character); each chat comes with `shared`, as `_shared` says."""
     chats = {chat.pk: chat for chat, _whose in pairs}
-    marks = {}
-    for part in parts(list(chats)):
+    marks: dict[tuple[UUID, UUID], tuple[int, int, int]] = {}
+    for part in parts(list({*chats, *(chat.parent_id for chat in chats.values() if chat.parent_id)})):
         rows = Watermark.objects.for_user(user).filter(chat__in=part)
         marks.update({row[:2]: row[2:] for row in rows.values_list(*MARK)})
     counts: dict[tuple[UUID, UUID], int] = {}
     missing: dict[tuple[UUID, UUID], int] = {}
     for chat, whose in pairs:
-        index, waiting, counted = marks.get((chat.pk, whose), (-1, 0, -1))
+        index, waiting, counted = marks.get((chat.pk, whose), NO_MARK)
         begin = max(index, chat.shared)
         known = _behind.get((chat.pk, begin))
-        if counted == chat.version:
+        of_parent = marks.get((chat.parent_id, whose), NO_MARK)
+        if counted == chat.version and not _waits_with_parent(index, chat.shared, of_parent[0]):
             counts[chat.pk, whose] = waiting
         elif known is not None and known[0] == chat.version:
             counts[chat.pk, whose] = known[1]
@@ -172,16 +175,22 @@ def _shared(chat: str) -> Case:
     return Case(When(**here, then=Coalesce(F(f"{chat}fork_index"), -1)), default=-1, output_field=IntegerField())
 
 
-def _counts(user: User, chats: list[tuple[UUID, int, int]]) -> dict[UUID, int]:
+def _waits_with_parent(index: int, shared: int, parent_index: int) -> bool:
+    """Whether messages that a branch has in common with its parent are unread in both: they are counted there."""
+    return max(index, parent_index) < shared
+
+
+def _counts(user: User, chats: list[tuple[UUID, int, int, UUID | None]]) -> dict[UUID, int]:
+    """`chats`: id, version, last message number shared with the parent, and the parent."""
     rows = Watermark.objects.for_user(user).filter(character=F("chat__character"))
     marks = {row[0]: row[1:] for row in rows.values_list("chat", "index", "waiting", "counted_version")}
     counts: dict[UUID, int] = {}
     missing: dict[UUID, tuple[int, int]] = {}
-    for pk, version, shared in chats:
-        index, waiting, counted = marks.get(pk, (-1, 0, -1))
+    for pk, version, shared, parent in chats:
+        index, waiting, counted = marks.get(pk, NO_MARK)
         begin = max(index, shared)
         known = _remembered.get(pk)
-        if counted == version:
+        if counted == version and not _waits_with_parent(index, shared, marks.get(parent, NO_MARK)[0]):
             counts[pk] = waiting
         elif known is not None and known[:2] == (version, begin):
             counts[pk] = known[2]

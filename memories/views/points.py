@@ -102,13 +102,15 @@ def reset_character(request: PersonRequest, character_id: UUID) -> HttpResponse:
         with explained(request):
             _reset(request, chats, character, lambda wish: _undo_of_character(character, wish))
         return redirect("memories:chats", character.pk)
-    counts = [(chat, reading_of(request.user, chat, character)) for chat in chats]
+    begins = chat_points.begins_of(chats)
+    readings = ((chat, reading_of(request.user, chat, character)) for chat in chats)
+    rows = [(chat, *chat_points.read_of(reading, begins[chat.pk])) for chat, reading in readings]
     context = _numbers(request, chats, character) | {
         "hero": character_frame(request.user, character),
         "tab": "chats",
-        "rows": [(chat, sum(one.speaks) - one.waiting, one.waiting) for chat, one in counts],
-        "unread": sum(one.waiting for _chat, one in counts),
-        "read": sum(sum(one.speaks) - one.waiting for _chat, one in counts),
+        "rows": rows,
+        "unread": sum(unread for _chat, _read, unread in rows),
+        "read": sum(read for _chat, read, _unread in rows),
         "back": reverse("memories:chats", args=[character.pk]),
     }
     return render(request, "memories/reset_character.html", context)

@@ -6,20 +6,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from accounts.models import User
 from jobs.drain import run_until_idle
-from memories import memory_file, queries, unread, watermark
+from memories import chat_points, memory_file, queries, unread, watermark
 from memories.extraction import start_extraction
 from memories.extraction_group import start_group
 from memories.memory_file import file_for
 from memories.models import ExtractedChunk, ExtractionSettings, Watermark
+from memories.reset_cost import cost_of_reading
+from memories.unread import unread_among, unread_by_chat
 from sync.events import ChatsChanged
 from sync.models import Character, Chat, Group
 from tests.support import group_story
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
 from tests.support.numbered import lines, read, told
+from tests.support.pages import soup, words
 from tests.support.story import make_character, make_chat, put_messages
 
 
@@ -174,6 +178,35 @@ def test_a_reset_forgets_everything_that_was_read(alice: User, flux: Character, 
     watermark.reset_character(alice, flux)
     read(flux)
     assert told(fake) == [0, 1, 2, 3, 4, 5, 20]
+
+
+def test_a_reset_of_all_chats_has_each_message_read_once(
+    alice: User, alice_client: Client, flux: Character, fake: FakeModel
+) -> None:
+    chat = make_chat(flux, "parent", lines(6))
+    branch = branch_of(chat, "branch", 3, lines(1, 20))
+    read(flux)
+    told(fake)
+    page = soup(alice_client.get(f"/characters/{flux.pk}/reset/"))
+    assert "7 messages are read" in words(page)
+    wish = chat_points.reset(alice, chat_points.chats_with_reading(alice, flux), flux)
+    assert wish.messages == 7
+    assert {pk: one.messages for pk, one in unread_by_chat(alice, flux).items()} == {chat.pk: 6, branch.pk: 1}
+    assert unread_among(alice, [chat, branch], [flux]) == {(chat.pk, flux.pk): 6, (branch.pk, flux.pk): 1}
+    assert cost_of_reading(alice, character=flux).messages == 7
+    job = start_extraction(alice, character=flux)
+    assert job.total == 7
+    run_until_idle(alice)
+    assert told(fake) == [0, 1, 2, 3, 4, 5, 20]
+    assert unread_by_chat(alice, flux) == {}
+
+
+def test_what_a_branch_alone_is_to_read_again_is_counted_there(alice: User, flux: Character, fake: FakeModel) -> None:
+    chat = make_chat(flux, "parent", lines(6))
+    branch = branch_of(chat, "branch", 3, lines(1, 20))
+    read(flux)
+    chat_points.reset(alice, [branch], flux)
+    assert {pk: one.messages for pk, one in unread_by_chat(alice, flux).items()} == {branch.pk: 5}
 
 
 def test_a_reset_taken_back_leaves_what_was_read_anew_alone(alice: User, flux: Character, fake: FakeModel) -> None:

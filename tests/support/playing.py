@@ -64,9 +64,9 @@ def edit(tab: Tab, number: int, text: str) -> None:
 
 
 def swipe(tab: Tab, model: FakeModel, answer: str) -> None:
-    """Have the last message answered anew."""
+    """Have the last message answered anew, with the arrow beside it, which every version has."""
     model.rule = lambda _prompt: answer
-    tab.slash("/swipe await=true")
+    tab.js("() => document.querySelector('.last_mes .swipe_right').click()")
     tab.page.wait_for_function("(t) => SillyTavern.getContext().chat.at(-1).mes === t", arg=answer)
 
 

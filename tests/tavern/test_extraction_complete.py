@@ -25,6 +25,8 @@ from tests.tavern.test_whole_house import PASSWORD, link, start_serve, wait_for_
 
 pytestmark = [pytest.mark.tavern, pytest.mark.browser]
 TEN = ("Orla", "Pim", "Sefa", "Tamsin", "Ulf", "Vesna", "Wido", "Xenia", "Yorick", "Zelda")
+IS_OPEN = """name => SillyTavern.getContext().chatId === name
+  && document.querySelectorAll('#chat .mes').length === SillyTavern.getContext().chat.length"""
 GROUPS = {"The ten keepers": TEN, "The five keepers": TEN[:5], "The three keepers": TEN[5:8]}
 # After how many messages of characters each is read by itself; greetings count with them. The rest is as it comes.
 CHOICES = {
@@ -185,6 +187,7 @@ def test_a_branch_is_read_from_where_it_begins_also_when_it_was_renamed_unseen(p
     place.house.end()
     place.tab.slash("/branch-create 4")
     place.tab.slash("/renamechat The other evening")
+    place.tab.page.wait_for_function(IS_OPEN, arg="The other evening")
     for key, spot in (("iron", "mill"), ("jade", "chapel"), ("pearl", "boat"), ("rusty", "yard")):
         place.say(f"Where is the {key} one?", f"Brin hid the {key} key in the {spot}.")
     start_serve(place.house)
