@@ -67,9 +67,9 @@ def judged(findings: Findings) -> str:
     count = findings.memories + findings.repeated + held + refused
     text = ngettext("The answer holds %(n)d memory", "The answer holds %(n)d memories", count) % {"n": count}
     notes = [
-        (findings.repeated, _("%(n)d known already and left out")),
+        (findings.repeated, _("%(n)d known already, or said twice, and left out")),
         (findings.similar, _("%(n)d similar to a known one")),
-        (findings.unverified, _("%(n)d with something that no source says")),
+        (findings.unverified, _("%(n)d marked with a doubt")),
         (findings.mended, _("%(n)d mended by the model")),
         (held, _("%(n)d held back for you to decide")),
         (refused, _("%(n)d refused before and left out")),

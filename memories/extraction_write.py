@@ -195,9 +195,9 @@ def tell(run: JobRun, findings: Findings, chunk: Chunk, whose: str = "") -> None
         count,
     ) % {"first": chunk.first_index, "last": chunk.last_index, "n": count}
     notes = [
-        (findings.repeated, _("%(n)d known already and left out")),
+        (findings.repeated, _("%(n)d known already, or said twice, and left out")),
         (findings.similar, _("%(n)d similar to a known one")),
-        (findings.unverified, _("%(n)d with something that no source says")),
+        (findings.unverified, _("%(n)d marked with a doubt")),
         (len(findings.held), _("%(n)d held back for you to decide")),
         (findings.refused, _("%(n)d refused before and left out")),
     ]

@@ -149,6 +149,7 @@ FIRST_PERSON = regex.compile(
 YOU = regex.compile(r"^\W*(?:you|your|du|dein\w*|tu|vous|usted|você|jij|jouw|ty|ты|вы|sen|siz)\s", regex.IGNORECASE)
 TENSE = {"en": regex.compile(r"^(?:\S+\s){1,3}(?:is|are|has|have|does|will|wants|feels|likes|says|tells|goes)\b")}
 TAG = regex.compile(r"^\s*\[[^\[\]]{3,200}\]\s*$")
+PARTED = regex.compile(r"\s[—–-]\s|[:：]|—")  # a tag says of whom and of what
 LONGEST = 400
 
 
@@ -171,7 +172,7 @@ def no_memory(text: str) -> float:
     if NO_LETTER.match(stripped) or MARKUP.search(stripped) or SENTINEL.match(stripped) or PLACEHOLDER.search(stripped):
         return 1.0
     if TAG.match(stripped):
-        return 0.0
+        return 0.0 if PARTED.search(stripped) else 1.0
     if HEADING.match(stripped) or REFUSAL.search(stripped) or CJK.search(stripped):
         return 1.0
     if EMPTY.search(stripped) and (NEW.search(stripped) or len(stripped.split()) < 8):

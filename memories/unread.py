@@ -183,7 +183,9 @@ def _waits_with_parent(index: int, shared: int, parent_index: int) -> bool:
 def _counts(user: User, chats: list[tuple[UUID, int, int, UUID | None]]) -> dict[UUID, int]:
     """`chats`: id, version, last message number shared with the parent, and the parent."""
     rows = Watermark.objects.for_user(user).filter(character=F("chat__character"))
-    marks = {row[0]: row[1:] for row in rows.values_list("chat", "index", "waiting", "counted_version")}
+    marks: dict[UUID | None, tuple[int, int, int]] = {
+        row[0]: row[1:] for row in rows.values_list("chat", "index", "waiting", "counted_version")
+    }
     counts: dict[UUID, int] = {}
     missing: dict[UUID, tuple[int, int]] = {}
     for pk, version, shared, parent in chats:

@@ -219,4 +219,7 @@ def _again(user: User, folder: str) -> Tavern | None:
 
 def _outside(path: Path) -> str:
     allowed = ", ".join(str(root) for root in roots())
-    return _("%(folder)s is outside the places that may be linked: %(roots)s.") % {"folder": path, "roots": allowed}
+    return _(
+        "%(folder)s is outside the places that may be linked: %(roots)s. "
+        "CHARMEM_SILLYTAVERN_ROOTS names further ones when CharMem starts."
+    ) % {"folder": path, "roots": allowed}

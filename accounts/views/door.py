@@ -42,7 +42,8 @@ def login(request: HttpRequest) -> HttpResponse:
             sign_ins.sign_in(request, person, stay=form.cleaned_data["stay"])
             return HttpResponseRedirect(_next(request))
         form.add_error("password", _refusal(wait or throttling.current_wait(key)))
-    return _page(request, "accounts/login.html", {"form": form, "next": _next(request)}, form)
+    context = {"form": form, "next": _next(request), "is_unused": not User.objects.exists()}
+    return _page(request, "accounts/login.html", context, form)
 
 
 @require_POST

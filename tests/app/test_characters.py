@@ -26,7 +26,7 @@ def test_each_character_shows_its_counts_and_one_word_about_health(alice: User, 
     page = soup(alice_client.get("/characters/"))
     tiles = {words(tile.h2): words(tile) for tile in page.select("li.tile")}
     assert "3 memories · 2 blocks" in tiles["Seraphine"]
-    assert "7/20" in tiles["Seraphine"]
+    assert "7 unread" in tiles["Seraphine"]
     assert "healthy" in tiles["Seraphine"]
     assert "not registered" in tiles["Rook & Ember"]
     assert "1 needs attention" in words(page.select_one("header.page-head"))

@@ -171,7 +171,8 @@ def test_known_memories_are_shown_and_repetitions_left_out(flux: Character, fake
     assert memories[1].duplicate_of == memories[0]
     assert [one.is_unverified for one in memories] == [False, False, True]
     assert memories[2].unverified_names == ["Zarek"]
-    assert "1 known already and left out; 1 similar to a known one; 1 with something that no source says" in log_of(job)
+    assert "1 known already, or said twice, and left out; 1 similar to a known one; " in log_of(job)
+    assert "; 1 marked with a doubt" in log_of(job)
 
 
 def test_facts_that_no_message_says_are_unverified(flux: Character, fake: FakeModel, alice_client: Client) -> None:

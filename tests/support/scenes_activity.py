@@ -20,7 +20,7 @@ STEPS = (
     ("collected", "info", "Collected 15 messages, #830–844."),
     ("sent", "info", "Extraction: sent about 2,310 tokens to deepseek-v3.1 at OpenRouter."),
     ("answered", "info", "Answered in 3.2 s with 215 tokens."),
-    ("judged", "warn", "The answer holds 4 memories: 1 known already and left out."),
+    ("judged", "warn", "The answer holds 4 memories: 1 known already, or said twice, and left out."),
     ("saved", "good", "Saved 3 memories of Seraphine Vael."),
 )
 PROMPT = "<conversation>\nWren: I swore it on the lantern.\nSeraphine: Then it is sworn.\n</conversation>"

@@ -83,9 +83,15 @@ def _price(cost: Cost) -> str:
 
 
 def _counted(cost: Cost) -> str:
-    most = "at most " if cost.is_most else "about "
-    money = "at an unknown price" if cost.price is None else f"for {most}${cost.price:.4f}"
-    return f"{cost.messages} messages in {most}{cost.calls} calls {money}"
+    most = "at most" if cost.is_most else "about"
+    money = "at an unknown price"
+    if cost.price is not None:
+        money = f"for {most} ${cost.price:.4f}" if cost.price else "for free"
+    return f"{_many(cost.messages, 'message')} in {most} {_many(cost.calls, 'call')} {money}"
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _estimate(reader: Reader, cost: Cost) -> dict[str, Any]:

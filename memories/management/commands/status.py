@@ -9,11 +9,10 @@ from django.db.models import Count, Q
 from accounts.commands import ProductCommand
 from accounts.models import User
 from jobs.models import Job
-from memories import queries
 from memories.automatic_state import state_of
 from memories.members import rosters
 from memories.models import Memory, MemoryFile
-from memories.unread import Unread, unread_by_group
+from memories.unread import Unread, unread_by_character, unread_by_group
 from providers.models import Connection
 from providers.queries import default_connection
 from sync.models import Character, FileConflict, Group, Tavern
@@ -65,15 +64,21 @@ def _characters(person: User) -> list[dict[str, Any]]:
     files = MemoryFile.objects.for_user(person).filter(Q(chat=None)).select_related("attachment")
     by_character = {file.character_id: file for file in files}
     characters = Character.objects.for_user(person).filter(gone_at=None).order_by("name", "avatar")
-    return [_character(person, one, counts.get(one.pk, 0), by_character.get(one.pk)) for one in characters]
+    unread = unread_by_character(person)
+    return [
+        _character(person, one, counts.get(one.pk, 0), unread.get(one.pk, Unread()), by_character.get(one.pk))
+        for one in characters
+    ]
 
 
-def _character(person: User, character: Character, memories: int, file: MemoryFile | None) -> dict[str, Any]:
+def _character(
+    person: User, character: Character, memories: int, unread: Unread, file: MemoryFile | None
+) -> dict[str, Any]:
     return {
         "name": character.name,
         "avatar": character.avatar,
         "memories": memories,
-        "unread": sum(one.messages for one in queries.waiting(person, character)),
+        "unread": unread.messages,
         "automatic": _automatic(person, character),
         "file": file.name if file else None,
         "file_written": bool(file and file.version == file.written_version),
