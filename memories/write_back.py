@@ -216,7 +216,9 @@ def _needs_work(file: MemoryFile, copy: Copy, tried: set[str], can_build: bool) 
         return False
     if not attachment.is_registered and getattr(attachment, "registration", None) is None:
         return not is_tried  # an open tab saved its settings over the entry
-    if not can_build or vectors.is_current(attachment):
+    if vectors.is_current(attachment):
+        return False
+    if not can_build and vectors.was_looked_at(attachment):
         return False
     return not is_tried or attachment.index_state == Attachment.Index.CURRENT
 

@@ -8,6 +8,7 @@ single step. The live collection is never purged: an open tab would refill it fr
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
 from collections import defaultdict
@@ -32,10 +33,13 @@ from sync.vector_settings import (
     SourceNotPossible,
     chunk_settings,
     index_key,
+    model_of,
     request_body,
     source_of,
 )
 
+UNSAFE_IN_NAMES = re.compile(r'[/?<>\\:*|"\x00-\x1f\x80-\x9f]')  # left out of a model's folder name
+ANEW = "anew"  # in place of a hash: somebody asked for the index to be built again
 PLACEHOLDER = "(nothing)"  # embedders refuse empty text; the index gets the empty text back before the swap
 # SillyTavern's vector endpoints do not stand parallel calls, so one index at a time for each tavern.
 _at_work: dict[UUID, threading.Lock] = defaultdict(threading.Lock)
@@ -53,20 +57,23 @@ class IndexNotBuilt(Exception):
 def rebuild_index(attachment: Attachment, *, force: bool = False) -> bool:
     """Bring the index in line with the file on disk; True when it is current. What hinders is kept in `index_note`.
 
-    Nothing is embedded again while text, cutting, source and model are as they were, unless `force`.
+    Nothing is embedded again while text, cutting, source and model are as they were, unless `force`; an index that
+    SillyTavern built of this very text is taken as it is.
     """
     if is_current(attachment) and not force:
         return True
     try:
-        _check_possible(attachment.tavern)
         found = outbox.read_file(attachment)
-        if found is None:
-            raise IndexNotBuilt(_("The file is not in the Data Bank yet."), state=Attachment.Index.STALE)
-        text, digest = found
-        _note(attachment, Attachment.Index.BUILDING, "")
-        chunks = _chunks(attachment, text)
-        with _at_work[attachment.tavern_id]:
-            _build(attachment, chunks)
+        chunks = _chunks(attachment, found[0]) if found else []
+        is_wanted_anew = force or attachment.index_hash == ANEW
+        if found is None or is_wanted_anew or not _stands_already(attachment, chunks):
+            _check_possible(attachment.tavern)
+            if found is None:
+                raise IndexNotBuilt(_("The file is not in the Data Bank yet."), state=Attachment.Index.STALE)
+            _note(attachment, Attachment.Index.BUILDING, "")
+            with _at_work[attachment.tavern_id]:
+                _build(attachment, chunks)
+        digest = found[1]
     except IndexNotBuilt as problem:
         _note(attachment, problem.state, problem.sentence)
         return False
@@ -87,17 +94,45 @@ def is_current(attachment: Attachment) -> bool:
 
 def can_build(tavern: Tavern) -> bool:
     """Whether an index can be built from here at all with the settings last seen."""
+    return not why_not(tavern)
+
+
+def why_not(tavern: Tavern) -> str:
+    """Why no index can be built from here with the settings last seen, and what to do; "" when it can."""
     try:
         _check_possible(tavern)
         request_body(tavern.vectors, tavern.server_urls)
-    except (IndexNotBuilt, SourceNotPossible):
+    except IndexNotBuilt as problem:
+        return problem.sentence
+    except SourceNotPossible as source:
+        return _only_in_browser(source).sentence
+    return ""
+
+
+def was_looked_at(attachment: Attachment) -> bool:
+    """Whether this index was ever built, found or refused."""
+    return bool(attachment.index_hash or attachment.index_note)
+
+
+def _stands_already(attachment: Attachment, chunks: Sequence[Chunk]) -> bool:
+    """Whether the live index on disk holds exactly these chunks, by the model that is chosen now."""
+    vectors = attachment.tavern.vectors
+    model = UNSAFE_IN_NAMES.sub("", model_of(vectors))
+    if not model or not chunks or not vectors.get("enabled_files"):
         return False
-    return True
+    path = f"vectors/{source_of(vectors)}/{collection_of(attachment.url)}/{model}/index.json"
+    try:
+        with Folder(attachment.tavern.folder) as folder:
+            items = [item["metadata"] for item in json.loads(folder.read(path))["items"]]
+        standing = sorted((int(one["hash"]), str(one["text"])) for one in items)
+    except (OSError, PathRefused, ValueError, TypeError, KeyError):  # none, not readable, or something else
+        return False
+    return standing == sorted((chunk.hash, chunk.text) for chunk in chunks)
 
 
 def forget(attachment: Attachment) -> None:
     """Have the next `rebuild_index` build it anew, whatever it knows."""
-    attachment.index_hash = ""
+    attachment.index_hash = ANEW
     _note(attachment, Attachment.Index.STALE, "", "index_hash")
 
 
@@ -117,6 +152,14 @@ def _check_possible(tavern: Tavern) -> None:
             _("Tick it under Extensions, Vector Storage, Files; the index is then built by itself."),
             Attachment.Index.STALE,
         )
+
+
+def _only_in_browser(source: SourceNotPossible) -> IndexNotBuilt:
+    return IndexNotBuilt(
+        _("The vectorization source “%(source)s” works only inside the browser.") % {"source": source},
+        _("Choose another source under Vector Storage, or press Purge Vectors there after each extraction."),
+        Attachment.Index.STALE,
+    )
 
 
 def _chunks(attachment: Attachment, text: str) -> list[Chunk]:
@@ -141,11 +184,7 @@ def _build(attachment: Attachment, chunks: Sequence[Chunk]) -> None:
     except ServerError as problem:
         raise IndexNotBuilt(problem.message, problem.hint) from problem
     except SourceNotPossible as problem:
-        raise IndexNotBuilt(
-            _("The vectorization source “%(source)s” works only inside the browser.") % {"source": problem},
-            _("Choose another source under Vector Storage, or press Purge Vectors there after each extraction."),
-            Attachment.Index.STALE,
-        ) from problem
+        raise _only_in_browser(problem) from problem
     except (OSError, PathRefused) as problem:
         reason = getattr(problem, "strerror", "") or str(problem)
         raise IndexNotBuilt(

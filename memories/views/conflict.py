@@ -20,6 +20,7 @@ from memories.merge_page import merge_cards, settled_words
 from memories.models import MemoryFile
 from memories.outside_merge import Trio
 from memories.two_texts import sides
+from sync import vectors
 from sync.models import FileConflict
 
 
@@ -76,6 +77,9 @@ def decide(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
 def rebuild_index(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Have SillyTavern's vector index of a memory file built anew."""
     file = owned(MemoryFile, request, pk=file_id)
+    if reason := vectors.why_not(file.character.tavern):
+        messages.error(request, reason)
+        return redirect("memories:health", file.character_id)
     write_back.rebuild(file)
     messages.success(request, _("The vector index is being built."))
     return redirect("memories:character", file.character_id)

@@ -11,7 +11,7 @@ import pytest
 from accounts.models import User
 from providers.network import policy_for
 from sync import outbox, vectors
-from sync.models import Attachment
+from sync.models import Attachment, Tavern
 from sync.tavern.chunks import collection_of
 from sync.tavern.server import Login, ServerError, check_login
 from tests.support.databank import make_file, make_mara, path_of
@@ -57,6 +57,22 @@ def test_an_unchanged_file_is_not_embedded_again(tavern: FakeTavern, attachment:
     vectors.rebuild_index(attachment)
     assert vectors.rebuild_index(attachment)
     assert tavern.count("/api/vector/insert") == 1
+
+
+def test_an_index_that_sillytavern_built_of_this_text_is_taken_as_it_is(
+    tavern: FakeTavern, attachment: Attachment
+) -> None:
+    vectors.rebuild_index(attachment)
+    attachment.index_hash = ""
+    Tavern.objects.for_user(attachment.tavern.owner).update(url="")
+    attachment.tavern.refresh_from_db()
+    assert vectors.rebuild_index(attachment) and vectors.is_current(attachment)
+    assert tavern.count("/api/vector/insert") == 1
+    path = next((tavern.user_folder / "vectors/vllm").glob("*/m1/index.json"))
+    path.write_text(path.read_text("utf-8").replace("lantern", "candle"), "utf-8")
+    attachment.index_hash = ""
+    assert not vectors.rebuild_index(attachment)
+    assert "address is not known" in attachment.index_note
 
 
 @pytest.mark.parametrize("data", [b"\xef\xbb\xbf- a lantern", b"- a l\xffntern"])

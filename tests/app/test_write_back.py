@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 
 from accounts.models import User
 from jobs.drain import run_until_idle
@@ -183,6 +184,14 @@ def test_rebuild_embeds_again_on_request(file: MemoryFile, alice: User, tavern: 
     run_until_idle(alice)
     assert tavern.count("/api/vector/insert") == 2
     assert vectors.is_current(attachment_of(file))
+
+
+def test_rebuild_says_why_it_cannot(file: MemoryFile, alice_client: Client, tavern: FakeTavern) -> None:
+    type(file.character.tavern).objects.for_user(file.owner).update(url="")
+    answer = alice_client.post(f"/files/{file.pk}/rebuild/", follow=True)
+    assert answer.redirect_chain[-1][0] == f"/characters/{file.character_id}/health/"
+    assert "address is not known" in answer.content.decode()
+    assert not Job.objects.for_user(file.owner).filter(state__in=Job.ACTIVE).exists()
 
 
 def test_deleting_the_last_memory_empties_file_and_index(file: MemoryFile, alice: User, tavern: FakeTavern) -> None:
