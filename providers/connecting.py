@@ -82,7 +82,7 @@ def set_key(connection: Connection, key: str) -> None:
 
 
 def make_default(connection: Connection) -> None:
-    """This one does everything from now on."""
+    """This one does everything from now on that was not given to another one (assigning.py)."""
     with transaction.atomic():
         rows = Connection.objects.for_user(connection.owner)
         rows.filter(is_default=True).exclude(pk=connection.pk).update(is_default=False)

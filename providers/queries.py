@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from jobs.models import Job
 from providers.ledger import UNFINISHED
-from providers.models import Call, Connection
+from providers.models import Call, Connection, Duty
 
 TOKENS = Coalesce(F("prompt_tokens"), 0) + Coalesce(F("completion_tokens"), 0)
 
@@ -65,6 +65,11 @@ def order_for(user: User, purpose: str) -> list[Connection]:
     """Who is asked: the connection that does this, then those that step in when it is down. One query."""
     rows = _held(user, _doing(user, purpose))
     return [*rows[:1], *sorted(filter(_place, rows[1:]), key=_place)]
+
+
+def duties(user: User) -> QuerySet[Duty]:
+    """What was given to connections, purpose by purpose in the order of asking."""
+    return Duty.objects.for_user(user).order_by("purpose", "place")
 
 
 def _doing(user: User, purpose: str) -> QuerySet[Connection]:
