@@ -149,6 +149,13 @@ def test_only_purposes_can_be_given_out(alice: User, big: Connection) -> None:
     assert list(duty_page.wanted(alice, {"test": str(big.pk)})) == []
 
 
+def test_one_that_was_removed_meanwhile_is_left_out(alice: User, big: Connection, small: Connection) -> None:
+    gone = Connection.objects.for_user(alice).select_related("owner").get(pk=small.pk)
+    small.delete()
+    assigning.assign(alice, EXTRACTION, gone, [big])
+    assert order(alice) == ["Big"]
+
+
 def test_jobs_that_waited_look_again(alice: User, big: Connection, small: Connection) -> None:
     later = timezone.now() + timedelta(hours=1)
     waiting = make_job(alice, state=Job.State.PAUSED, not_before=later, error_type="rate")
@@ -177,3 +184,14 @@ def test_the_command_that_names_the_default_leaves_choices_alone(
     default = queries.default_connection(alice)
     assert default is not None and default.base_url == url
     assert order(alice) == ["Small"] and queries.connection_for(alice, CONVERSION) == default
+
+
+def test_who_is_chosen_in_the_wizard_reads(
+    alice: User, alice_client: Client, big: Connection, small: Connection
+) -> None:
+    assigning.assign(alice, EXTRACTION, small, [big])
+    assigning.assign(alice, CONSOLIDATION, small)
+    alice_client.post("/wizard/model/", {"preset": "pollinations"})
+    reading = queries.connection_for(alice, EXTRACTION)
+    assert reading is not None and reading.preset == "pollinations" and reading.is_default
+    assert order(alice)[1:] == ["Big"] and order(alice, CONSOLIDATION) == ["Small"]
