@@ -77,8 +77,8 @@ def list_page(user: User) -> ListPage:
 
 def _given_out(rows: Iterable[Connection], default: Connection | None, duties: Sequence[Duty]) -> dict[UUID, list[str]]:
     """What each connection does, in words."""
-    chosen = {duty.purpose: duty.connection_id for duty in duties if not duty.place}
     does: dict[UUID, list[str]] = {row.pk: [] for row in rows}
+    chosen = {duty.purpose: duty.connection_id for duty in duties if not duty.place and duty.connection_id in does}
     for purpose in ROWS:
         if default is not None:
             does[chosen.get(purpose.name, default.pk)].append(purpose.label)
