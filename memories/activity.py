@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.db import DatabaseError, OperationalError
@@ -24,11 +24,12 @@ from memories.extraction_verdict import Findings
 from memories.models import Activity
 from memories.transcript import Chunk
 from providers import complete as models
+from providers import fallback
 from providers.base import Completion, ProviderError, Request
 from providers.models import Connection
 from sync.models import Character, Chat
 
-TRACE = "activity"
+TRACE, ALONE = "activity", "alone"  # in JobRun.carried
 
 
 def note(user: User, step: str, text: str, *, level: str = "info", **about: Any) -> Activity:
@@ -117,8 +118,26 @@ def trace(run: JobRun) -> Trace:
     return found
 
 
-def complete(run: JobRun, connection: Connection, request: Request) -> Completion:
-    """providers.complete for a chunk of work, with its lines: sent, answered or not answered."""
+def alone(run: JobRun) -> None:
+    """From now on only the named connection is asked: what is tried is tried with this one."""
+    run.carried[ALONE] = True
+
+
+def complete(run: JobRun, connection: Connection, request: Request, may_ask: fallback.May | None = None) -> Completion:
+    """An answer for a chunk of work, of this connection or of one that steps in for it, if that one `may_ask`."""
+    ask = partial(_asked, run, request)
+    if ALONE in run.carried:
+        return ask(connection)
+
+    def stepping_in(text: str) -> None:
+        run.check()
+        run.log(text, "warn")
+
+    return fallback.complete(connection, request, ask, note=stepping_in, may_ask=may_ask)
+
+
+def _asked(run: JobRun, request: Request, connection: Connection) -> Completion:
+    """providers.complete with its lines: sent, answered or not answered."""
     lines, began = trace(run), time.monotonic()
     lines.sent(connection, request)
     try:

@@ -25,7 +25,8 @@ from memories.unread import SHOWN
 from providers.budget_sums import Need
 from providers.budgets import standings_of
 from providers.prices import price_of
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat, Message
 
 BY_MODEL = ("memories", "nothing", "empty")  # outcomes of a chunk that a model was asked about
@@ -43,7 +44,7 @@ def facts_of(user: User, chat: Chat, reader: Character, choices: Choices, activi
     `activity` is the chat's row, saved or not.
     """
     is_gone = _is_gone(chat, reader)
-    facts = Facts(is_gone=is_gone, has_model=default_connection(user) is not None)
+    facts = Facts(is_gone=is_gone, has_model=connection_for(user, EXTRACTION) is not None)
     if is_gone or not choices.is_automatic:
         return facts
     count, unread = counts_of(user, chat, reader)
@@ -180,7 +181,7 @@ def _changed_at(user: User, chat: Chat) -> datetime | None:
 
 def _held_until(user: User, choices: Choices) -> datetime | None:
     """Until when a budget of the person or of everybody here would let no answer through."""
-    connection, tokens = default_connection(user), choices.response_tokens
+    connection, tokens = connection_for(user, EXTRACTION), choices.response_tokens
     if connection is None:
         return None
     need = Need(price_of(connection).cost(0, tokens), tokens)

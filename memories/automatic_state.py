@@ -16,7 +16,8 @@ from memories.choices import Choices
 from memories.chosen import choices_for
 from memories.models import ChatActivity
 from memories.unread import unread_by_chat
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat, Group
 
 
@@ -101,7 +102,8 @@ def _verdict(user: User, chat: Chat, choices: Choices) -> Verdict:
 
 
 def _without_chat(user: User, whose: Character | Group, choices: Choices) -> Verdict:
-    facts = automatic_rules.Facts(is_gone=whose.gone_at is not None, has_model=default_connection(user) is not None)
+    has_model = connection_for(user, EXTRACTION) is not None
+    facts = automatic_rules.Facts(is_gone=whose.gone_at is not None, has_model=has_model)
     return automatic_rules.decide(facts, choices, timezone.now())
 
 

@@ -18,7 +18,8 @@ from memories.page_queries import Word, health_word, price_of, total_unread
 from memories.scopes import share_of
 from memories.unread import Unread, unread_by_chat
 from providers.models import Connection
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat, FileConflict, Message
 
 
@@ -137,7 +138,7 @@ class CharacterFrame:
 
     @cached_property
     def connection(self) -> Connection | None:
-        return default_connection(self.user)
+        return connection_for(self.user, EXTRACTION)
 
     @cached_property
     def price(self) -> Decimal | None:

@@ -27,7 +27,8 @@ from memories.prompts import BALANCED
 from memories.proposals import begin, page_of
 from memories.proposals import rows as rows_of
 from providers.models import Connection
-from providers.queries import default_connection
+from providers.purposes import CONSOLIDATION
+from providers.queries import connection_for
 
 FEWEST = 2  # memories that can be put together
 
@@ -58,7 +59,7 @@ def start_consolidation(
     `strategy` is a prompt's name: one of prompts.STRATEGIES, or "consolidation:<id>" of one's own. `previous` is the
     run that this one is laid upon. ValueError with a finished sentence when there is nothing to do or nobody to do it.
     """
-    connection = connection or default_connection(user)
+    connection = connection or connection_for(user, CONSOLIDATION)
     if connection is None:
         raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was changed."))
     items = items_of(user, file, block_ids)

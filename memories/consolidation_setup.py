@@ -13,7 +13,8 @@ from memories.memory_list import is_uuid
 from memories.prompt_words import SHORT, WHAT_FOR
 from memories.prompts import BALANCED, STRATEGIES
 from providers.models import Connection
-from providers.queries import connections, default_connection
+from providers.purposes import CONSOLIDATION
+from providers.queries import connection_for, connections
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def read_setup(user: User, query: QueryDict) -> Setup:
     usable = list(connections(user))
     pk = query.get("connection", "")
     connection = next((one for one in usable if is_uuid(pk) and str(one.pk) == pk), None)
-    return Setup(strategy, connection or default_connection(user), known, usable)
+    return Setup(strategy, connection or connection_for(user, CONSOLIDATION), known, usable)
 
 
 def strategy_title(user: User, name: str) -> str:

@@ -38,7 +38,8 @@ from memories.models import Draft, MemoryFile, Proposal, Revision
 from memories.own_prompts import text_in_force
 from memories.proposals import CONVERT, begin, page_of
 from providers.models import Connection
-from providers.queries import default_connection
+from providers.purposes import CONVERSION
+from providers.queries import connection_for
 
 LARGE = 1024 * 1024  # characters; above it reading is left to a job
 RULES, MODEL = "rules", "model"
@@ -217,7 +218,7 @@ def _items(part: Portion) -> tuple[list[Item], dict[str, list[int]]]:
 
 
 def _by_model(user: User, proposal: Proposal, connection: Connection | None) -> Proposal:
-    connection = connection or default_connection(user)
+    connection = connection or connection_for(user, CONVERSION)
     if connection is None:
         raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was imported."))
     prompt = text_in_force(user, "conversion", proposal.file.character)

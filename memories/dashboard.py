@@ -23,7 +23,8 @@ from memories.models import Memory, MemoryBlock
 from memories.page_queries import Tile, price_of, tiles, total_unread
 from memories.unread import Unread
 from providers.models import Call, Connection
-from providers.queries import default_connection, start_of_today
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for, start_of_today
 from sync.models import Character, Chat, FileConflict, FileIssue, Tavern
 
 NEWS_CHARACTERS = 4
@@ -134,7 +135,7 @@ def home(user: User) -> Home:
         no_hurry=sum(tile.review.total for tile in all_tiles),
         unread=unread,
         price=price_of(user, unread),
-        connection=default_connection(user),
+        connection=connection_for(user, EXTRACTION),
         news=news,
         today=today,
         week=week,

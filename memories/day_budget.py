@@ -6,6 +6,7 @@ made. A day is the person's own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
 
@@ -23,7 +24,7 @@ from providers.base import Request
 from providers.budget_sums import UNDER_WAY
 from providers.budgets import need_of
 from providers.ledger import UNFINISHED
-from providers.models import Call
+from providers.models import Call, Connection
 from providers.periods import period
 from sync.models import Character, Chat, Group
 
@@ -46,6 +47,15 @@ def check(user: User, question: Question, request: Request) -> None:
     need = need_of(question.connection, request).money or NOTHING
     if is_passed(question.daily_budget - spent_today(user, question.chat), need):
         raise DayIsSpentError(need)
+
+
+def allows(user: User, question: Question, request: Request, connection: Connection) -> bool:
+    """Whether another connection than the question's own may be asked it."""
+    try:
+        check(user, replace(question, connection=connection), request)
+    except DayIsSpentError:
+        return False
+    return True
 
 
 def left_today(user: User, chat: Chat) -> Decimal | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -56,7 +57,8 @@ def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None
     request = question.request(answer_tokens, run.job)
     day_budget.check(run.owner, question, request)
     try:
-        done = activity.complete(run, question.connection, request)
+        may_ask = partial(day_budget.allows, run.owner, question, request)
+        done = activity.complete(run, question.connection, request, may_ask)
     except ProviderError as error:
         if error.error_type == "reasoning_only":
             return None

@@ -31,7 +31,8 @@ from memories.prompts import PromptText
 from memories.queries import WINDOW, Stretch
 from memories.transcript import Chunk
 from providers.models import Call, Connection
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat
 
 SMALLEST = 100  # tokens of messages below which halving makes no sense any more
@@ -82,7 +83,7 @@ def plan_of(run: JobRun, chat: Chat, character: Character, template: PromptText 
 
 
 def _connection(run: JobRun) -> Connection:
-    connection = default_connection(run.owner)
+    connection = connection_for(run.owner, EXTRACTION)
     if connection is None:
         raise JobFailed(
             _("No model is connected any more. Everything read before is kept."),

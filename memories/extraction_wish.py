@@ -12,13 +12,14 @@ from memories.members import readers
 from memories.reading_limits import Ranges, spans_of
 from memories.wanted import Wanted
 from providers.models import Connection
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat
 
 
 def need_model(user: User) -> Connection:
     """The model that will read. ValueError when none is connected."""
-    connection = default_connection(user)
+    connection = connection_for(user, EXTRACTION)
     if connection is None:
         raise ValueError(_("No model is connected yet. Choose one under Settings, Models; nothing was read."))
     return connection

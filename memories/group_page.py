@@ -22,7 +22,8 @@ from memories.page_queries import Word
 from memories.reset_cost import Cost, cost_of_reading
 from memories.unread import Unread, unread_by_member
 from providers.models import Connection
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat, Group, Message
 
 MOST_COSTS = 1_000
@@ -69,7 +70,7 @@ class GroupFrame:
 
     @cached_property
     def connection(self) -> Connection | None:
-        return default_connection(self.user)
+        return connection_for(self.user, EXTRACTION)
 
     @cached_property
     def _counts(self) -> dict[UUID, tuple[int, int]]:

@@ -21,7 +21,8 @@ from memories.review_queries import ReviewCounts, counts_of
 from memories.scopes import share_of
 from memories.unread import Unread, unread_by_character
 from providers import prices
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Attachment, Character, Tavern
 
 
@@ -54,7 +55,7 @@ class Tile:
 
 def price_of(user: User, unread: Unread) -> Decimal | None:
     """What reading it would cost with the person's model; None when the model has no price."""
-    connection = default_connection(user)
+    connection = connection_for(user, EXTRACTION)
     if connection is None:
         return None
     known = prices.price_of(connection)

@@ -5,6 +5,8 @@ It is asked when the memories are already there, so it may fail in any way: then
 
 from __future__ import annotations
 
+from functools import partial
+
 import regex
 from django.utils.translation import gettext as _
 
@@ -44,7 +46,8 @@ def ask(run: JobRun, question: Question, bench: Bench, text: str, bullets: str, 
     )
     try:
         day_budget.check(run.owner, question, request)
-        done = activity.complete(run, question.connection, request)
+        may_ask = partial(day_budget.allows, run.owner, question, request)
+        done = activity.complete(run, question.connection, request, may_ask)
     except day_budget.DayIsSpentError:
         run.log(_("A further check of the new memories was left out: today’s budget would not hold it."), "warn")
         return None

@@ -18,7 +18,8 @@ from memories.gate_counts import DAYS, Tally
 from memories.price import CHECKING_ANSWER
 from providers.models import Call
 from providers.prices import price_of
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 
 ACTION_WORDS: dict[str, str | Promise] = {
     ACCEPT: _("Accept it"),
@@ -120,7 +121,7 @@ def checking_price(user: User) -> Price:
     fields = {"sent": Avg("prompt_tokens"), "got": Avg("completion_tokens")}
     seen = Call.objects.for_user(user).filter(pk__in=ids).aggregate(**fields)
     sent, got = round(seen["sent"] or CHECKING_TOKENS), round(seen["got"] or CHECKING_ANSWER)
-    by = default_connection(user)
+    by = connection_for(user, EXTRACTION)
     return Price(sent + got, price_of(by).cost(sent, got) if by is not None else None, bool(ids))
 
 

@@ -29,7 +29,8 @@ from memories.reading_limits import Ranges
 from memories.unread import SHOWN, USUAL_LETTERS, parts, unread_among
 from memories.wanted import is_inside
 from providers.prices import UNKNOWN, price_of
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat, Group, Message
 
 SAID = 12  # letters of a message's number, name and blank line in a prompt
@@ -124,7 +125,7 @@ class _Estimate:
         self.ranges = {str(chat): one for chat, one in ranges.items()}
         self.again = again
         self.group_calls = group_calls
-        self.connection = default_connection(user)
+        self.connection = connection_for(user, EXTRACTION)
         self._price = UNKNOWN if self.connection is None else price_of(self.connection)
         self._plans: dict[tuple[UUID, UUID | None], Plan] = {}
         self._facts: dict[UUID, int] = {}

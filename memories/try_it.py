@@ -186,6 +186,7 @@ def _ended(user: User) -> Any:
 
 def run(run: JobRun) -> Outcome:
     """One call."""
+    activity.alone(run)
     if is_notes(run.params["name"]):
         return try_notes.run(run)
     trial = _trial(run)

@@ -19,7 +19,8 @@ from memories.try_it import Preview, read_range
 from memories.try_merge import MergePreview
 from memories.try_parts import Trial
 from providers.models import Connection
-from providers.queries import connections, default_connection
+from providers.purposes import CONSOLIDATION, EXTRACTION
+from providers.queries import connection_for, connections
 from sync.models import Character, Chat
 
 MOST_CHATS = 300
@@ -73,7 +74,8 @@ def choose(user: User, name: str, given: Mapping[str, Any]) -> Choice:
     chat = picked(chats, given.get("chat")) or (chats[0] if chats else None)
     same_chat = chat is not None and str(chat.pk) == str(given.get("chat") or chat.pk)
     places = list(connections(user))
-    connection = picked(places, given.get("connection")) or default_connection(user)
+    usual = CONSOLIDATION if try_it.is_merge(name) else EXTRACTION
+    connection = picked(places, given.get("connection")) or connection_for(user, usual)
     messages = str(given.get("messages") or "").strip() if same_chat else ""
     messages = messages or (_usual_messages(user, chat, name) if chat else "")
     text = str(given.get("text") or "").replace("\r\n", "\n").strip()

@@ -13,7 +13,8 @@ from memories.conversion_databank import Found, files_of
 from memories.try_it_page import newest_character, picked
 from memories.try_parts import NotesTrial
 from providers.models import Connection
-from providers.queries import connections, default_connection
+from providers.purposes import CONVERSION
+from providers.queries import connection_for, connections
 from sync.models import Character
 
 
@@ -43,7 +44,7 @@ def choose(user: User, name: str, given: Mapping[str, Any]) -> NotesChoice:
     notes = str(given.get("notes") or "").replace("\r\n", "\n")
     source = _source(files, given)
     places = list(connections(user))
-    connection = picked(places, given.get("connection")) or default_connection(user)
+    connection = picked(places, given.get("connection")) or connection_for(user, CONVERSION)
     text = str(given.get("text") or "").replace("\r\n", "\n").strip()
     parts = (characters, files, places, character, source, notes, connection, text)
     if character is None:

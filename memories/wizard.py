@@ -19,7 +19,8 @@ from memories.unread import Unread, unread_by_chat
 from providers.catalogue import PRESETS, Preset
 from providers.discover import discover_local
 from providers.models import Connection
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for, default_connection
 from sync.models import Character, Chat, FolderGrant, Tavern
 from sync.places import guesses, user_folders
 
@@ -138,7 +139,7 @@ def reading(user: User) -> FirstReading | None:
         job=job,
         cards=cards(user, ids, Filters()),
         memories=memories,
-        connection=default_connection(user),
+        connection=connection_for(user, EXTRACTION),
         price=price_of(user, waiting),
         reach=reach(character) if memories else None,
     )

@@ -17,6 +17,7 @@ from providers.quoting import without_echo
 from providers.transport import TransportError
 
 SHORTEST_REMEMBERED_PAUSE = 2.0
+LONG_IN_LINE = 1.0  # seconds; whoever waited longer for a place looks again before asking
 
 
 def complete(
@@ -35,8 +36,11 @@ def complete(
     its period ends (budgets.py). Holds no transaction.
     """
     _wait_for_pause(connection, stop or _never)
+    came = time.monotonic()
     try:
         with limits.slot(connection, stop) as tick:
+            if time.monotonic() - came > LONG_IN_LINE:
+                _look_again(connection)
             answered = _asked(connection, request, tick, note or _ignore, tries)
     except TransportError as error:
         raise adapters.provider_error(error) from error
@@ -110,6 +114,16 @@ def _wait_for_pause(connection: Connection, stop: Stop) -> None:
             retry_after=left,
             error_type="rate",
         )
+
+
+def _look_again(connection: Connection) -> None:
+    """Those that waited in line behind a call that failed do not find out one by one (fallback.py)."""
+    with unscoped("reading how a connection is that the caller holds"):
+        rows = Connection.objects.filter(pk=connection.pk, down_until__gt=timezone.now())
+        now = rows.exclude(down_until=connection.down_until).values_list("down_reason", flat=True).first()
+    if now is not None:
+        text = _("%(name)s failed while this question waited for its turn: %(why)s")
+        raise ProviderError(text % {"name": connection.name, "why": now}, retryable=True, error_type="down")
 
 
 def _remember_pause(connection: Connection, error: ProviderError) -> None:

@@ -64,6 +64,7 @@ def change_connection(connection: Connection, wish: Wish) -> Connection:
     the list of models with their prices."""
     before = connection.base_url
     _apply(connection, _preset(connection.preset), wish)
+    connection.down_until, connection.down_reason = None, ""  # whatever failed may be right now
     connection.save()
     if connection.base_url != before:
         ModelListing.objects.for_user(connection.owner).filter(connection=connection).delete()
@@ -81,7 +82,7 @@ def set_key(connection: Connection, key: str) -> None:
 
 
 def make_default(connection: Connection) -> None:
-    """This one does everything from now on."""
+    """This one does everything from now on that was not given to another one (assigning.py)."""
     with transaction.atomic():
         rows = Connection.objects.for_user(connection.owner)
         rows.filter(is_default=True).exclude(pk=connection.pk).update(is_default=False)
@@ -91,7 +92,8 @@ def make_default(connection: Connection) -> None:
 
 
 def delete_connection(connection: Connection) -> None:
-    """Remove a connection with its key. The ledger keeps its rows; another connection becomes the default."""
+    """Remove a connection with its key. The ledger keeps its rows; another connection becomes the default, and the
+    default does what this one did."""
     user, was_default = connection.owner, connection.is_default
     with transaction.atomic():
         connection.delete()

@@ -32,6 +32,9 @@ class Connection(OwnedModel):
     price_out = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     bytes_per_token = models.FloatField(default=3.35)
     paused_until = models.DateTimeField(null=True, blank=True)
+    # Until then others are asked before it, because it failed; why, as a sentence (fallback.py).
+    down_until = models.DateTimeField(null=True, blank=True)
+    down_reason = models.TextField(blank=True)
     is_default = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -47,6 +50,24 @@ class Connection(OwnedModel):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Duty(OwnedModel):
+    """What a person has a connection do: `purpose` names a row of purposes.py. At place 0 stands the one that does it
+    in place of the default, behind it those that step in when it is down, in this order (fallback.py)."""
+
+    purpose = models.CharField(max_length=20)
+    connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="duties")
+    place = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["owner", "purpose", "place"], name="one_connection_per_place"),
+            models.UniqueConstraint(fields=["purpose", "connection"], name="one_place_per_connection"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.place}"
 
 
 class Budget(models.Model):
@@ -122,6 +143,7 @@ class ModelListing(ScopedModel):
         return f"models of {self.connection_id}"
 
 
+# What calls are for, as the ledger stores it; which of it a person gives out is in purposes.py.
 PURPOSES = {
     "extraction": _("Extraction"),
     "consolidation": _("Consolidation"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -13,9 +16,11 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from providers import connecting, local_model, prices, queries
 from providers.catalogue import PRESETS, Preset
+from providers.duty_page import DutyPage, duty_page
 from providers.forms import ConnectionForm
-from providers.models import Connection
+from providers.models import Connection, Duty
 from providers.prices import Price
+from providers.purposes import EXTRACTION, ROWS
 
 MOST_LISTED = 1000
 
@@ -41,35 +46,63 @@ class Line:
     today: Decimal | None
     css: str
     state: str
+    does: list[str]
+    aside: int  # seconds for which it is asked last, because it failed
 
 
 @dataclass(frozen=True)
 class ListPage:
+    """`chosen` reads the chats, `spare` steps in for it."""
+
     lines: list[Line]
     chosen: Connection | None
+    spare: Connection | None
     tested: bool
+    default: Connection | None
+    duties: DutyPage | None
 
 
 def list_page(user: User) -> ListPage:
-    """Connections with how they are doing."""
+    """Connections with what they do and how they are doing."""
     times = queries.answer_times(user, queries.start_of_today())
-    lines = [_line(row, *times.get(row.pk, (None, None))) for row in queries.connections(user)]
-    chosen = next((line.connection for line in lines), None)
-    return ListPage(lines, chosen, bool(chosen and chosen.test_result.get("state") == "ok"))
+    rows, duties = list(queries.connections(user)), list(queries.duties(user))
+    default = min(rows, key=lambda row: (not row.is_default, row.created_at), default=None)
+    does = _given_out(rows, default, duties)
+    lines = [_line(row, *times.get(row.pk, (None, None)), does[row.pk]) for row in rows]
+    chosen, spare = [*queries.order_for(user, EXTRACTION)[:2], None, None][:2]
+    is_tested = bool(chosen and chosen.test_result.get("state") == "ok")
+    section = duty_page(rows, default, duties) if default else None
+    return ListPage(lines, chosen, spare, is_tested, default, section)
 
 
-def _line(connection: Connection, seconds: float | None, money: Decimal | None) -> Line:
+def _given_out(rows: Iterable[Connection], default: Connection | None, duties: Sequence[Duty]) -> dict[UUID, list[str]]:
+    """What each connection does, in words."""
+    does: dict[UUID, list[str]] = {row.pk: [] for row in rows}
+    chosen = {duty.purpose: duty.connection_id for duty in duties if not duty.place and duty.connection_id in does}
+    for purpose in ROWS:
+        if default is not None:
+            does[chosen.get(purpose.name, default.pk)].append(purpose.label)
+    return {pk: [_("Everything")] if len(labels) == len(ROWS) else labels for pk, labels in does.items()}
+
+
+def _line(connection: Connection, seconds: float | None, money: Decimal | None, does: list[str]) -> Line:
     css, state = state_of(connection)
     preset = preset_of(connection)
     free = Decimal(0) if preset.is_free and connection.price_in is None else None
-    return Line(connection, preset, seconds, money if money is not None else free, css, state)
+    aside = _seconds_until(connection.down_until)
+    return Line(connection, preset, seconds, money if money is not None else free, css, state, does, aside)
+
+
+def _seconds_until(moment: datetime | None) -> int:
+    return max(0, math.ceil((moment - timezone.now()).total_seconds())) if moment else 0
 
 
 def state_of(connection: Connection) -> tuple[str, str]:
     """(css class, words) of a connection's state."""
-    if connection.paused_until and connection.paused_until > timezone.now():
-        left = (connection.paused_until - timezone.now()).total_seconds()
+    if left := _seconds_until(connection.paused_until):
         return "is-warn", _("asked for a pause, %(n)d s") % {"n": left}
+    if left := _seconds_until(connection.down_until):
+        return "is-bad", _("failed, asked last for %(n)d s") % {"n": left}
     if preset_of(connection).reach == "builtin" and not local_model.is_available():
         return "is-bad", _("not installed here")
     state = connection.test_result.get("state", "") if connection.tested_at else ""
@@ -88,6 +121,7 @@ class FormPage:
     steps: list[dict[str, str]]
     result: dict[str, Any]
     price: Price = prices.UNKNOWN
+    is_reading: bool = False
 
 
 def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
@@ -108,4 +142,5 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     models = connecting.listed_models(connection)[:MOST_LISTED]
     result = connection.test_result if connection.tested_at else {}
     steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
-    return FormPage(more, models, connection.tested_at, steps, result, prices.price_of(connection))
+    is_reading = connection == queries.connection_for(connection.owner, EXTRACTION)
+    return FormPage(more, models, connection.tested_at, steps, result, prices.price_of(connection), is_reading)

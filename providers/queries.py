@@ -8,14 +8,14 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Avg, Count, F, Q, QuerySet, Sum
+from django.db.models import Avg, Case, Count, F, FilteredRelation, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from accounts.models import User
 from jobs.models import Job
 from providers.ledger import UNFINISHED
-from providers.models import Call, Connection
+from providers.models import Call, Connection, Duty
 
 TOKENS = Coalesce(F("prompt_tokens"), 0) + Coalesce(F("completion_tokens"), 0)
 
@@ -52,9 +52,44 @@ def connections(user: User) -> QuerySet[Connection]:
 
 def default_connection(user: User) -> Connection | None:
     """The connection that does everything unless another one is named: the default, else the oldest one."""
-    found = Connection.objects.for_user(user).order_by("-is_default", "created_at").first()
-    if found is not None:
-        found.owner = user
+    rows = Connection.objects.for_user(user).order_by("-is_default", "created_at")
+    return next(iter(_held(user, rows[:1])), None)
+
+
+def connection_for(user: User, purpose: str) -> Connection | None:
+    """The connection that does this (purposes.py): the one that was chosen, else the default. One query."""
+    return next(iter(_held(user, _doing(user, purpose)[:1])), None)
+
+
+def order_for(user: User, purpose: str) -> list[Connection]:
+    """Who is asked: the connection that does this, then those that step in when it is down. One query."""
+    rows = _held(user, _doing(user, purpose))
+    return [*rows[:1], *sorted(filter(_place, rows[1:]), key=_place)]
+
+
+def duties(user: User) -> QuerySet[Duty]:
+    """What was given to connections, purpose by purpose in the order of asking."""
+    return Duty.objects.for_user(user).order_by("purpose", "place")
+
+
+def _doing(user: User, purpose: str) -> QuerySet[Connection]:
+    """All connections with their place in this purpose, whoever does it first."""
+    duty = FilteredRelation("duties", condition=Q(duties__purpose=purpose))
+    rows = Connection.objects.for_user(user).annotate(duty=duty).annotate(duty_place=F("duty__place"))
+    chosen = Case(When(duty_place=0, then=Value(0)), default=Value(1))
+    return rows.order_by(chosen, "-is_default", "created_at")
+
+
+def _place(row: Any) -> int:
+    """Where a row of `_doing` stands among those that step in; 0 for the one that does it, and for all others."""
+    return row.duty_place or 0
+
+
+def _held(user: User, rows: Iterable[Connection]) -> list[Connection]:
+    """The rows with their owner at hand, who is asked for at every call."""
+    found = list(rows)
+    for row in found:
+        row.owner = user
     return found
 
 

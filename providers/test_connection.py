@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts import throttling
 from accounts.models import User
-from providers import connecting
+from providers import connecting, fallback
 from providers.base import Completion, ProviderError, Request, Stop
 from providers.base_url import with_version
 from providers.catalogue import PRESETS
@@ -67,6 +67,8 @@ def test_connection(connection: Connection) -> Verdict:
     connection.tested_at = timezone.now()
     connection.test_result = result.as_json()
     connection.save(update_fields=["tested_at", "test_result", "base_url", "model", "updated_at"])
+    if result.ok:
+        fallback.mend(connection)
     return result
 
 

@@ -16,7 +16,8 @@ from memories.memory_list import is_uuid
 from memories.page_queries import price_of, total_unread
 from memories.reset_cost import total
 from memories.views.saying import explained, say
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Chat
 
 
@@ -37,7 +38,7 @@ def page(request: PersonRequest) -> HttpResponse:
         "sum": total(costs),
         "everything": everything,
         "everything_price": price_of(user, everything),
-        "connection": default_connection(user),
+        "connection": connection_for(user, EXTRACTION),
         "running": Job.objects.for_user(user).filter(is_batch=True, subject=batch_start.SUBJECT, state__in=Job.ACTIVE),
     }
     return render(request, "memories/batch.html", context)

@@ -29,7 +29,8 @@ from memories.unread import unread_by_chat
 from memories.views.points import undo_of_chat
 from memories.views.reader_place import number_in, rail_place, reader_in, reader_url
 from memories.views.saying import explained, say
-from providers.queries import default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for
 from sync.models import Character, Chat, Message
 
 CHATS_A_PAGE = 100
@@ -135,7 +136,7 @@ def _whole(request: PersonRequest, chat: Chat, readers: Readers, progress: Progr
 def _prices(request: PersonRequest, chat: Chat, progress: Progress) -> dict[str, Any]:
     """What reading the rest would cost: for the chosen reader, and in a group for all members."""
     user, character, group = request.user, progress.character, chat.group
-    found: dict[str, Any] = {"price": None, "price_all": None, "connection": default_connection(user)}
+    found: dict[str, Any] = {"price": None, "price_all": None, "connection": connection_for(user, EXTRACTION)}
     if character is not None and progress.unread:
         found["price"] = cost_of_reading(user, character=character, chats=[chat]).price
     if group is not None:

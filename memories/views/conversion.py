@@ -27,7 +27,8 @@ from memories.views.blocks import undo_url
 from memories.views.files import chosen_file
 from memories.views.pace import keep_pace
 from memories.views.saying import explained, say
-from providers.queries import default_connection
+from providers.purposes import CONVERSION
+from providers.queries import connection_for
 from sync.models import Attachment, Character
 
 
@@ -93,7 +94,7 @@ def reformat(request: PersonRequest, character_id: UUID) -> HttpResponse:
         status = 422
     untagged = _untagged(file)
     ticked = [row.block.pk for row in picked.rows if row.block.pk in untagged or row.memories > MOST_BULLETS]
-    connection = default_connection(request.user)
+    connection = connection_for(request.user, CONVERSION)
     context = {
         **_frame(request, character),
         "file": file,

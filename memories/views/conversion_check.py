@@ -25,7 +25,8 @@ from memories.views.editor_place import bar
 from memories.views.pace import keep_pace
 from memories.views.proposal_run import run_context
 from memories.views.saying import explained, say
-from providers.queries import default_connection
+from providers.purposes import CONVERSION
+from providers.queries import connection_for
 from sync.models import Chat
 
 
@@ -47,7 +48,7 @@ def page(request: PersonRequest, proposal: Proposal) -> HttpResponse:
 def _check(request: PersonRequest, proposal: Proposal, draft: Draft) -> HttpResponse:
     draft.file, draft.owner = proposal.file, request.user
     check = Check(proposal, draft, page=request.GET.get("page", 1), lines=request.GET.get("lines"))
-    connection = default_connection(request.user)
+    connection = connection_for(request.user, CONVERSION)
     is_import = check.is_import
     calls, price = price_of(request.user, proposal, connection) if is_import else (0, None)
     context: dict[str, Any] = {

@@ -15,9 +15,11 @@ from memories.extraction import start_extraction
 from memories.views.polled import polled
 from memories.views.saying import explained
 from memories.wizard import FirstReading, candidates, model_choices, next_step, offered, reading
+from providers.assigning import leave_to_default
 from providers.connecting import ConnectionProblem, Wish, add_connection, change_connection, make_default
 from providers.models import Connection
-from providers.queries import connections, default_connection
+from providers.purposes import EXTRACTION
+from providers.queries import connection_for, connections
 from providers.test_connection import may_test, test_connection
 from sync.link import LinkError, inspect_for, link_folder, link_sample
 from sync.models import Tavern
@@ -78,7 +80,7 @@ def model(request: PersonRequest) -> HttpResponse:
     if request.method == "POST":
         return _connect(request)
     choices = model_choices(request.user)
-    present = default_connection(request.user)
+    present = connection_for(request.user, EXTRACTION)
     chosen = offered(choices, request.GET.get("choose", ""), present)
     mine = present if present and present.preset == chosen.preset.key else None
     context = {"choices": choices, "chosen": chosen, "connection": mine, "step": 2, "result": mine and mine.test_result}
@@ -99,6 +101,7 @@ def _connect(request: PersonRequest) -> HttpResponse:
         messages.error(request, problem.message)
         return redirect(again)
     make_default(connection)
+    leave_to_default(request.user, EXTRACTION)
     if "check" not in request.POST:
         return redirect("memories:wizard_first")
     if may_test(request.user):

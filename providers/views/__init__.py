@@ -12,6 +12,7 @@ from providers.views.connections import (
     new_of,
     test,
 )
+from providers.views.duties import duties
 from providers.views.networks import network_remove, networks
 from providers.views.spending import calls, calls_csv, spending
 
@@ -22,6 +23,7 @@ __all__ = [
     "connection_list",
     "default",
     "delete",
+    "duties",
     "edit",
     "forget_key",
     "models",

@@ -99,10 +99,10 @@ def models(request: PersonRequest, pk: str) -> HttpResponse:
 
 @require_POST
 def default(request: PersonRequest, pk: str) -> HttpResponse:
-    """This one does everything from now on."""
+    """This one does everything that was not given to another one."""
     connection = owned(Connection, request, pk=pk)
     connecting.make_default(connection)
-    messages.success(request, _("%(name)s reads your chats from now on.") % {"name": connection.name})
+    messages.success(request, _("%(name)s is the default from now on.") % {"name": connection.name})
     return redirect("providers:list")
 
 
@@ -124,7 +124,11 @@ def delete(request: PersonRequest, pk: str) -> HttpResponse:
         connecting.delete_connection(connection)
         messages.success(request, _("%(name)s is removed, and its key with it.") % {"name": connection.name})
         return redirect("providers:list")
-    context = {"connection": connection, "calls": queries.calls(request.user).filter(connection=connection).count()}
+    context = {
+        "connection": connection,
+        "calls": queries.calls(request.user).filter(connection=connection).count(),
+        "has_duties": queries.duties(request.user).filter(connection=connection, place=0).exists(),
+    }
     return render(request, "providers/delete.html", context)
 
 

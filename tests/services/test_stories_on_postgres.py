@@ -39,6 +39,7 @@ STORIES = {
         "test_search_page.py",
     ),
     "reading while things happen": ("test_wishes_meet.py", "test_reading_odd.py", "test_automatic_odd.py"),
+    "connections": ("test_duties.py", "test_fallback.py", "test_fallback_jobs.py"),
     "divided and shared memories": (
         "test_branch_memories.py",
         "test_scopes.py",

@@ -40,7 +40,7 @@ from memories.models import (
     RevisionText,
     TrashItem,
 )
-from providers.models import Call, Connection
+from providers.models import Call, Connection, Duty
 from sync.models import (
     Attachment,
     Character,
@@ -344,8 +344,8 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
     """One of everything for `owner`; every text that a person wrote or owns carries `mark`.
 
     Keys: tavern, character, group, member_choice, chat, group_chat, file, block, memory, revision, attachment,
-    conflict, registration, issue, lorebook, job, failed_job, connection, call, sign_in, grant, draft, proposal_draft,
-    proposal, ancestor, trash, pair, override, held, activity, invitation (when `admin` is given).
+    conflict, registration, issue, lorebook, job, failed_job, connection, duty, call, sign_in, grant, draft,
+    proposal_draft, proposal, ancestor, trash, pair, override, held, activity, invitation (when `admin` is given).
     """
     tavern = make_tavern(owner)
     character = make_character(tavern, f"Seraphine{mark}", description=f"A warden {mark}", first_message=f"Hi {mark}")
@@ -381,6 +381,7 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
         "job": job,
         "failed_job": failed,
         "connection": connection,
+        "duty": Duty.objects.create(owner=owner, purpose="extraction", connection=connection, place=0),
         "call": make_call(owner, connection),
         "sign_in": make_sign_in(owner),
         "grant": make_grant(owner),

@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts import invitations
 from accounts.models import User
 from jobs.models import Job, JobEvent
+from providers import assigning
 from providers.models import Call, Connection
 from sync.models import Character, Tavern
 from tests.support.builders import make_call, make_connection, make_grant, make_issue, make_job, make_tavern
@@ -54,6 +55,8 @@ def add_jobs(alice: User) -> dict[str, Any]:
         for n in range(calls):
             make_call(alice, paid, job=job, model=paid.model, cost=Decimal("0.0013") + n * Decimal("0.0001"))
     free = _spend(alice, paid)
+    assigning.assign(alice, "extraction", None, [free])
+    assigning.assign(alice, "conversion", free)
     return {"running": running, "failed-job": failed, "paused": paused, "paid": paid, "free": free}
 
 

@@ -25,7 +25,7 @@ class Command(ProductCommand):
         parser.add_argument("--base-url", default="", help="Address, for the presets local and custom.")
         parser.add_argument("--model", default="", help="Id of the model.")
         parser.add_argument("--key-env", default="", metavar="VAR", help="Environment variable that holds the key.")
-        parser.add_argument("--default", action="store_true", help="Use this connection for everything.")
+        parser.add_argument("--default", action="store_true", help="Use it for all that no other one was given.")
         parser.add_argument("--no-test", action="store_true", help="Save without trying it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
