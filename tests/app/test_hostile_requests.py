@@ -12,7 +12,7 @@ from tests.support.builders import make_world
 from tests.support.people import PASSWORD, make_person
 
 
-def test_a_body_that_no_page_sends_is_not_read(client: Client, settings: object) -> None:
+def test_a_body_that_no_page_sends_is_not_read(db: None, client: Client, settings: object) -> None:
     """Not even a visitor can fill the disk with files that nobody asked for."""
     body = b"x" * (2 * 1024 * 1024 + 1)
     answer = client.post("/login/", body, content_type="multipart/form-data; boundary=x")
