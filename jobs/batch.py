@@ -19,6 +19,7 @@ from django.utils.translation import ngettext
 from accounts.models import User
 from accounts.ownership import unscoped
 from jobs.models import Job
+from jobs.registry import kinds
 from jobs.sending import send_wakes
 
 KIND = "batch"
@@ -44,6 +45,9 @@ def enqueue_batch(
     """
     from jobs.enqueue import enqueue
 
+    parts = list(parts)
+    counted = {kinds[one.get("kind", kind)].unit for one in parts if one.get("kind", kind) in kinds}
+    params = {**(params or {}), **({"unit": counted.pop()} if len(counted) == 1 else {})}
     with transaction.atomic(), unscoped("a batch is put in the queue"):
         fields: dict[str, Any] = {"key": key, "subject": subject, "label": label, "params": params}
         parent, is_new = enqueue(owner, KIND, batch=True, lets_go=lets_go, **fields)

@@ -104,7 +104,9 @@ class Job(OwnedModel):
 
     @property
     def unit(self) -> str:
-        """What `step` and `total` count; the parts of a batch may count different things, its sum says chunks."""
+        """What `step` and `total` count; a batch whose parts count different things says chunks of its sum."""
+        if self.is_batch:
+            return str(self.params.get("unit") or "chunks")
         kind = kinds.get(self.kind)
         return kind.unit if kind else "chunks"
 

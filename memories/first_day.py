@@ -67,7 +67,8 @@ def first_day(user: User) -> FirstDay | None:
     waiting = {pk: part for pk, part in unread_by_character(user).items() if pk != character.pk}
     unread = total_unread(waiting.values())
     ids = [pk for pk, _bullets in block_ids(user, character, Filters())][:CARDS_SHOWN]
-    chunks = ExtractedChunk.objects.for_user(user).filter(character=character)
+    read = ("memories", "nothing")  # by a model, not by hand
+    chunks = ExtractedChunk.objects.for_user(user).filter(character=character, outcome__in=read)
     calls = Call.objects.for_user(user).filter(purpose="extraction")
     return FirstDay(
         character=character,
