@@ -180,6 +180,22 @@ def test_step_3_ends_with_the_way_into_the_prompt(alice: User, alice_client: Cli
     assert file.pk
 
 
+def test_whoever_remembers_something_already_can_have_a_chat_read_too(alice: User, alice_client: Client) -> None:
+    make_connection(alice)
+    flux = make_character(make_tavern(alice), "Flux")
+    make_chat(flux, 20)
+    make_memory_file(flux, [("A", ["Hides the key."])])
+    page = soup(alice_client.get("/wizard/first/"))
+    assert [words(one)[:16] for one in page.select(".setup-foot .is-primary")] == ["Read 20 messages"]
+    assert "Finish" in words(page.select_one(".setup-foot"))
+
+
+def test_the_built_in_model_needs_no_key(alice_client: Client) -> None:
+    page = soup(alice_client.get("/wizard/model/?choose=builtin"))
+    assert page.select_one("#key") is None
+    assert soup(alice_client.get("/wizard/model/?choose=openrouter")).select_one("#key") is not None
+
+
 def test_a_failed_first_reading_says_why_and_can_be_tried_again(alice: User, alice_client: Client) -> None:
     flux = make_character(make_tavern(alice), "Flux")
     params = {"character": str(flux.pk), "chats": [str(make_chat(flux, 20).pk)]}
