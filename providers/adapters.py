@@ -6,23 +6,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from providers import anthropic, local_model, network, openai_compatible, pool, transport, vault
+from providers import local_model, network, openai_compatible, pool, transport, vault
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
 from providers.catalogue import PRESETS, Preset
 from providers.listed_prices import Listed
 from providers.models import Connection
 from providers.transport import Answer, Client, TransportError
+from providers.wires import WIRES, Wire
 
-WIRES: dict[str, ModuleType] = {"openai": openai_compatible, "anthropic": anthropic}
 LOCAL_IDLE_SECONDS = 300.0
 SHORTEST_SECRET = 12  # shorter ones are words like "ollama", which an answer may hold
-KEY_HEADERS = frozenset({"authorization", "x-api-key"})
+KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 PROTECTED_BODY = frozenset(
     {"model", "messages", "system", "max_tokens", "max_completion_tokens", "stream", "n", "tools", "prompt"}
 )
@@ -33,7 +32,7 @@ class Line:
     """An open line to a connection's server."""
 
     client: Client
-    wire: Any
+    wire: Wire
     preset: Preset
     headers: dict[str, str]
 
@@ -50,31 +49,35 @@ class Line:
 def ask(connection: Connection, request: Request, stop: Stop) -> Reply:
     """One question, one answer. Raises ProviderError."""
     with open_line(connection, stop) as line:
-        body = line.wire.body_of(with_defaults(connection, request), _model(connection, line), **_grammar(line))
+        model = _model(connection, line)
+        body = line.wire.body_of(with_defaults(connection, request, line.preset), model)
         body = {**allowed_extra(connection.extra_body), **body}
-        answer = line.client.post(line.wire.CHAT_PATH, json=body, headers=line.headers, stop=stop, idle=line.idle)
+        path = line.wire.chat_path(model)
+        answer = line.client.post(path, json=body, headers=line.headers, stop=stop, idle=line.idle)
         answer = without_secrets(answer, line.headers)
         with shape_of(connection.name):
             data = read_object(answer, name=connection.name, is_local=line.is_local)
-            reply: Reply = line.wire.read(data, name=connection.name)
-        return reply
+            return line.wire.read(data, name=connection.name)
 
 
 def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Listed]:
     """The models that the server offers, with prices where it names them. Raises ProviderError."""
     with open_line(connection, stop) as line:
-        answer = line.client.get(line.wire.MODELS_PATH, headers=line.headers, stop=stop, idle=15, total=30)
+        query = f"?{line.preset.models_query}" if line.preset.models_query else ""
+        answer = line.client.get(line.wire.MODELS_PATH + query, headers=line.headers, stop=stop, idle=15, total=30)
         answer = without_secrets(answer, line.headers)
         with shape_of(connection.name):
             data = read_object(answer, name=connection.name, is_local=line.is_local)
-            return openai_compatible.model_rows(data)
+            return line.wire.model_rows(data)
 
 
-def with_defaults(connection: Connection, request: Request) -> Request:
-    """The request with the connection's own temperature and system prompt where the request leaves them open."""
+def with_defaults(connection: Connection, request: Request, preset: Preset) -> Request:
+    """The request with the connection's own temperature and system prompt where the request leaves them open, and
+    without a grammar where nobody would obey it."""
     system = connection.system_prompt or request.system
     temperature = connection.temperature if request.temperature is None else request.temperature
-    return replace(request, system=system, temperature=temperature)
+    grammar = request.grammar if preset.obeys_grammar else None
+    return replace(request, system=system, temperature=temperature, grammar=grammar)
 
 
 def allowed_extra(extra: Any) -> dict[str, Any]:
@@ -127,7 +130,7 @@ def _client(base_url: str, policy: network.Policy, reach: str) -> Client:
     return transport.open_client(base_url, policy, reach=reach)
 
 
-def _headers(connection: Connection, preset: Preset, wire: ModuleType) -> dict[str, str]:
+def _headers(connection: Connection, preset: Preset, wire: Wire) -> dict[str, str]:
     try:
         key = vault.unseal(connection.key_sealed, owner_id=connection.owner_id, row_id=connection.pk)
     except vault.VaultError as error:
@@ -159,7 +162,3 @@ def _model(connection: Connection, line: Line) -> str:
             error_type="setup",
         )
     return model or local_model.MODEL_NAME
-
-
-def _grammar(line: Line) -> dict[str, bool]:
-    return {"obeys_grammar": line.preset.obeys_grammar}

@@ -19,9 +19,11 @@ from providers.transport import Answer
 LONGEST_QUOTE = 500
 _CONTEXT = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|too many tokens|prompt is too long"
-    r"|exceeds? the (available )?context|exceed_context|input is too long|context limit|n_ctx",
+    r"|exceeds? the (available )?context|exceed_context|input is too long|context limit|n_ctx"
+    r"|token count .{0,20}exceeds",
     re.IGNORECASE,
 )
+_WRONG_KEY = re.compile(r"api[ _]key (not valid|not found|expired)|(invalid|incorrect) api[ _]key", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -219,6 +221,8 @@ def _by_status(status: int, said: str, answer: Answer, name: str) -> ProviderErr
 def _rule(status: int, said: str) -> tuple[str, bool, str, str]:
     if status in (400, 413, 422, 500) and _CONTEXT.search(said):
         return _STATUS[413]
+    if status == 400 and _WRONG_KEY.search(said):
+        return _STATUS[401]
     if status in _STATUS:
         return _STATUS[status]
     if status < 400:

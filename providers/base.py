@@ -20,7 +20,7 @@ class ProviderError(Exception):
     `retryable`: the same request may succeed later. `retry_after`: seconds that the other side asked us to wait, or
     that are left of an earlier request to wait; a job turns it into a pause. `error_type` is a short stable word for
     the ledger: address, connect, timeout, stopped, key, payment, forbidden, not_found, rate, context, server, html,
-    content_type, json, empty, reasoning_only, too_large, redirect, protocol, setup, budget, price.
+    content_type, json, empty, reasoning_only, tool, too_large, redirect, protocol, setup, budget, price.
     """
 
     def __init__(

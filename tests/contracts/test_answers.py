@@ -468,7 +468,7 @@ def test_extras_cannot_replace_the_question(alice: User, fake: FakeModel) -> Non
 
 
 def test_anthropic_speaks_its_own_wire(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    redirect_preset(monkeypatch, "anthropic", fake)
+    redirect_preset(monkeypatch, "anthropic", fake.root_url)
     connection = connect(alice, fake, preset="anthropic", key="sk-ant-0123456789", name="Anthropic")
     said = ask(connection)
     sent = fake.chats[0]
@@ -503,7 +503,7 @@ def test_anthropic_speaks_its_own_wire(alice: User, fake: FakeModel, monkeypatch
 def test_missing_pieces_are_said_before_anything_is_sent(
     alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    redirect_preset(monkeypatch, "anthropic", fake)
+    redirect_preset(monkeypatch, "anthropic", fake.root_url)
     error = failure(connect(alice, fake, preset="anthropic", name="Anthropic"))
     assert (error.message, error.hint) == ("Anthropic needs a key.", "Enter it in Settings, Models.")
     error = failure(connect(alice, fake, model=""))
