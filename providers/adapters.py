@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from providers import local_model, network, openai_compatible, pool, transport, vault
+from providers.abilities import Abilities, fitting
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
 from providers.catalogue import PRESETS, Preset
@@ -46,12 +47,14 @@ class Line:
         return LOCAL_IDLE_SECONDS if self.preset.reach in ("local", "builtin") else transport.IDLE_SECONDS
 
 
-def ask(connection: Connection, request: Request, stop: Stop) -> Reply:
-    """One question, one answer. Raises ProviderError."""
+def ask(connection: Connection, request: Request, stop: Stop, can: Abilities) -> Reply:
+    """One question in the form that the model understands, one answer. Raises ProviderError."""
     with open_line(connection, stop) as line:
-        model = _model(connection, line)
-        body = line.wire.body_of(with_defaults(connection, request, line.preset), model)
-        body = {**allowed_extra(connection.extra_body), **body}
+        model = _model(connection)
+        question = fitting(with_defaults(connection, request, line.preset), can)
+        body = {**allowed_extra(connection.extra_body), **line.wire.body_of(question, model, can)}
+        if not can.temperature:
+            body.pop("temperature", None)
         path = line.wire.chat_path(model)
         answer = line.client.post(path, json=body, headers=line.headers, stop=stop, idle=line.idle)
         answer = without_secrets(answer, line.headers)
@@ -152,13 +155,20 @@ def _headers(connection: Connection, preset: Preset, wire: Wire) -> dict[str, st
     return {**preset.headers, **typed, **wire.auth_headers(key)}
 
 
-def _model(connection: Connection, line: Line) -> str:
-    model = connection.model or line.preset.default_model
-    if not model and line.preset.reach != "builtin":
+def model_of(connection: Connection) -> str:
+    """The model that is asked; "" when none is chosen and there is no usual one."""
+    preset = PRESETS.get(connection.preset)
+    usual = preset.default_model if preset else ""
+    return connection.model or usual or (local_model.MODEL_NAME if connection.preset == "builtin" else "")
+
+
+def _model(connection: Connection) -> str:
+    model = model_of(connection)
+    if not model:
         raise ProviderError(
             _("No model is chosen for %(name)s.") % {"name": connection.name},
             retryable=False,
             hint=_("Choose one in Settings, Models."),
             error_type="setup",
         )
-    return model or local_model.MODEL_NAME
+    return model

@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from jobs.redaction import redact
+from providers.abilities import named_in
 from providers.base import ProviderError
 from providers.foreign_json import storable
 from providers.retry import parse_retry_after
@@ -54,7 +55,10 @@ def shape_of(name: str) -> Iterator[None]:
 
 def status_error(answer: Answer, *, name: str, is_local: bool = False) -> ProviderError:
     """The error for a status of 300 and above."""
-    return _by_status(answer.status, _said(answer, is_local=is_local), answer, name)
+    said = _said(answer, is_local=is_local)
+    error = _by_status(answer.status, said, answer, name)
+    error.said = f"{said} {_named(answer)}"
+    return error
 
 
 def error_text(data: Any) -> str:
@@ -106,6 +110,13 @@ def _said(answer: Answer, *, is_local: bool) -> str:
     if _looks_like_html(answer):
         return _title(answer)
     return _clean(answer.text)
+
+
+def _named(answer: Answer) -> str:
+    try:
+        return named_in(answer.json())
+    except ValueError:
+        return ""
 
 
 def _title(answer: Answer) -> str:
@@ -161,10 +172,14 @@ def _error_inside(data: dict[str, Any], answer: Answer, *, name: str) -> Provide
     code = error.get("code") if isinstance(error, dict) else None
     status = int(str(code)) if str(code).isdigit() and 400 <= int(str(code)) < 600 else 0
     said = error_text(data)
-    if status:
-        return _by_status(status, said, answer, name)
-    if _CONTEXT.search(f"{said} {code}"):
-        return _by_status(400, said, answer, name)
+    if not status and _CONTEXT.search(f"{said} {code}"):
+        status = 400
+    found = _by_status(status, said, answer, name) if status else _plain_error(said, answer, name)
+    found.said = f"{said} {named_in(data)}"
+    return found
+
+
+def _plain_error(said: str, answer: Answer, name: str) -> ProviderError:
     return ProviderError(
         _("%(name)s answered with an error: %(said)s.")
         % {"name": name, "said": (said or _("no reason given")).rstrip(".")},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from providers import openai_compatible
+from providers.abilities import Abilities
 from providers.base import Reply, Request, Usage
 from providers.listed_prices import Listed
 from providers.openai_compatible import count, mend, nothing_said
@@ -28,7 +29,7 @@ def chat_path(model: str) -> str:
     return "/messages"
 
 
-def body_of(request: Request, model: str) -> dict[str, Any]:
+def body_of(request: Request, model: str, can: Abilities) -> dict[str, Any]:
     """The request body. The length of the answer must be in it."""
     body: dict[str, Any] = {
         "model": model,

@@ -41,6 +41,7 @@ class ProviderError(Exception):
         self.retry_after = retry_after
         self.error_type = error_type
         self.usage = Usage()
+        self.said = ""  # the server's own words, code and parameter, for programs
 
     @property
     def sentence(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+from providers.abilities import Abilities
 from providers.base import Reply, Request, Usage
 from providers.listed_prices import Listed
 from providers.openai_compatible import count, mend, nothing_said
@@ -32,7 +33,7 @@ def chat_path(model: str) -> str:
     return f"/{folder}{quote(model.removeprefix(folder), safe='')}:generateContent"
 
 
-def body_of(request: Request, model: str) -> dict[str, Any]:
+def body_of(request: Request, model: str, can: Abilities) -> dict[str, Any]:
     """The request body; the model stands in the address."""
     settings: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
     if request.temperature is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from providers.abilities import Abilities
 from providers.base import ProviderError, Reply, Request, Usage
 from providers.listed_prices import Listed, read_row
 from providers.reasoning import split_reasoning
@@ -21,14 +22,14 @@ def chat_path(model: str) -> str:
     return "/chat/completions"
 
 
-def body_of(request: Request, model: str) -> dict[str, Any]:
+def body_of(request: Request, model: str, can: Abilities) -> dict[str, Any]:
     """The request body. Streaming is switched off by name, because some servers stream by themselves."""
     messages = [{"role": "system", "content": request.system}] if request.system else []
     messages.append({"role": "user", "content": request.user})
     body: dict[str, Any] = {
         "model": model,
         "messages": messages,
-        "max_tokens": request.max_tokens,
+        can.max_tokens: request.max_tokens,
         "stream": False,
     }
     if request.temperature is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from providers import anthropic, gemini, openai_compatible
+from providers.abilities import Abilities
 from providers.base import Reply, Request
 from providers.listed_prices import Listed
 
@@ -22,7 +23,7 @@ class Wire(Protocol):
 
     def chat_path(self, model: str) -> str: ...
 
-    def body_of(self, request: Request, model: str) -> dict[str, Any]: ...
+    def body_of(self, request: Request, model: str, can: Abilities) -> dict[str, Any]: ...
 
     def read(self, data: dict[str, Any], *, name: str) -> Reply: ...
 

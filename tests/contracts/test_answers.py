@@ -277,8 +277,8 @@ RATE = {"error": {"message": "Rate limit reached"}}
         ),
         (
             400,
-            {"message": "temperature is not supported"},
-            "Kitchen box does not accept this request (400). It said: temperature is not supported.",
+            {"message": "top_k is not supported"},
+            "Kitchen box does not accept this request (400). It said: top_k is not supported.",
             "",
             "request",
             1,

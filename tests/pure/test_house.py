@@ -109,6 +109,7 @@ PURE = [
     "memories/two_texts.py",
     "memories/wanted.py",
     "memories/word_diff.py",
+    "providers/abilities.py",
     "providers/base.py",
     "providers/listed_prices.py",
     "providers/periods.py",
