@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from providers import local_model, network, openai_compatible, pool, transport, vault
+from providers import extra_body, local_model, network, openai_compatible, pool, transport, vault
 from providers.abilities import Abilities, fitting
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
@@ -23,9 +23,6 @@ from providers.wires import WIRES, Wire
 LOCAL_IDLE_SECONDS = 300.0
 SHORTEST_SECRET = 12  # shorter ones are words like "ollama", which an answer may hold
 KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
-PROTECTED_BODY = frozenset(
-    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "stream", "n", "tools", "prompt"}
-)
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ def ask(connection: Connection, request: Request, stop: Stop, can: Abilities) ->
     with open_line(connection, stop) as line:
         model = _model(connection)
         question = fitting(with_defaults(connection, request, line.preset), can)
-        body = {**allowed_extra(connection.extra_body), **line.wire.body_of(question, model, can)}
+        body = extra_body.merged(connection.extra_body, line.wire.body_of(question, model, can))
         if not can.temperature:
             body.pop("temperature", None)
         path = line.wire.chat_path(model)
@@ -81,11 +78,6 @@ def with_defaults(connection: Connection, request: Request, preset: Preset) -> R
     temperature = connection.temperature if request.temperature is None else request.temperature
     grammar = request.grammar if preset.obeys_grammar else None
     return replace(request, system=system, temperature=temperature, grammar=grammar)
-
-
-def allowed_extra(extra: Any) -> dict[str, Any]:
-    """Fields typed by a person, without those that would replace the question itself."""
-    return {k: v for k, v in extra.items() if k not in PROTECTED_BODY} if isinstance(extra, dict) else {}
 
 
 def without_secrets(answer: Answer, headers: Mapping[str, str]) -> Answer:
@@ -150,9 +142,16 @@ def _headers(connection: Connection, preset: Preset, wire: Wire) -> dict[str, st
             hint=_("Enter it in Settings, Models."),
             error_type="key",
         )
-    extra = connection.extra_headers if isinstance(connection.extra_headers, dict) else {}
-    typed = {n: v for n, v in extra.items() if isinstance(v, str) and not transport.header_problem(n, v)}
-    return {**preset.headers, **typed, **wire.auth_headers(key)}
+    return {**_below(preset.headers, connection.extra_headers), **wire.auth_headers(key)}
+
+
+def _below(usual: dict[str, str], typed: Any) -> dict[str, str]:
+    """The preset's headers and those of a person, each name once in whatever case it is written."""
+    found = {name.lower(): (name, value) for name, value in usual.items()}
+    for name, value in typed.items() if isinstance(typed, dict) else ():
+        if isinstance(value, str) and not transport.header_problem(name, value):
+            found[name.lower()] = (name, value)
+    return dict(found.values())
 
 
 def model_of(connection: Connection) -> str:

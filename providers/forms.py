@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from providers import addresses, transport
+from providers import addresses, extra_body, transport
 from providers.abilities import abilities_of
-from providers.adapters import PROTECTED_BODY
 from providers.catalogue import LOCAL_PORTS, Preset
 from providers.connecting import Wish
 from providers.models import Connection
@@ -130,7 +129,7 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
             raise ValidationError(_("This is not JSON.")) from error
         if not isinstance(data, dict):
             raise ValidationError(_("A JSON object in { } is needed here."))
-        clash = sorted(PROTECTED_BODY & data.keys())
+        clash = extra_body.clashes(data)
         if clash:
             raise ValidationError(_("%(names)s cannot be replaced here.") % {"names": ", ".join(clash)})
         return data

@@ -450,23 +450,6 @@ def test_tokens_of_useless_answers_are_in_the_ledger(connection: Connection, fak
     assert (call.prompt_tokens, call.completion_tokens) == (400, 28)
 
 
-def test_extras_cannot_replace_the_question(alice: User, fake: FakeModel) -> None:
-    connection = connect(
-        alice,
-        fake,
-        key="secret-key-12345",
-        extra_body={"model": "evil", "messages": [], "max_tokens": 9, "stream": True, "reasoning_effort": "low"},
-        extra_headers={"X-Team": "home", "Authorization": "evil", "Host": "evil", "X-Bad": "a\r\nEvil: 1"},
-    )
-    ask(connection)
-    sent = fake.chats[0]
-    assert sent.body["model"] == "fake-small" and sent.body["max_tokens"] == 300 and sent.body["stream"] is False
-    assert len(sent.body["messages"]) == 2 and sent.body["reasoning_effort"] == "low"
-    assert sent.headers["Authorization"] == "Bearer secret-key-12345"
-    assert sent.headers["X-Team"] == "home" and sent.headers["Host"] == f"127.0.0.1:{fake.port}"
-    assert "evil" not in str(sent.headers).lower()
-
-
 def test_anthropic_speaks_its_own_wire(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
     redirect_preset(monkeypatch, "anthropic", fake.root_url)
     connection = connect(alice, fake, preset="anthropic", key="sk-ant-0123456789", name="Anthropic")

@@ -111,6 +111,7 @@ PURE = [
     "memories/word_diff.py",
     "providers/abilities.py",
     "providers/base.py",
+    "providers/extra_body.py",
     "providers/listed_prices.py",
     "providers/periods.py",
     "providers/quoting.py",
