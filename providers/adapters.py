@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
@@ -20,6 +20,7 @@ from providers.models import Connection
 from providers.transport import Answer, Client, TransportError
 from providers.wires import WIRES, Wire
 
+T = TypeVar("T")
 LOCAL_IDLE_SECONDS = 300.0
 SHORTEST_SECRET = 12  # shorter ones are words like "ollama", which an answer may hold
 KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
@@ -54,10 +55,7 @@ def ask(connection: Connection, request: Request, stop: Stop, can: Abilities) ->
             body.pop("temperature", None)
         path = line.wire.chat_path(model)
         answer = line.client.post(path, json=body, headers=line.headers, stop=stop, idle=line.idle)
-        answer = without_secrets(answer, line.headers)
-        with shape_of(connection.name):
-            data = read_object(answer, name=connection.name, is_local=line.is_local)
-            return line.wire.read(data, name=connection.name)
+        return _read(line, connection.name, answer, partial(line.wire.read, name=connection.name))
 
 
 def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Listed]:
@@ -65,10 +63,18 @@ def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Liste
     with open_line(connection, stop) as line:
         query = f"?{line.preset.models_query}" if line.preset.models_query else ""
         answer = line.client.get(line.wire.MODELS_PATH + query, headers=line.headers, stop=stop, idle=15, total=30)
-        answer = without_secrets(answer, line.headers)
-        with shape_of(connection.name):
-            data = read_object(answer, name=connection.name, is_local=line.is_local)
-            return line.wire.model_rows(data)
+        return _read(line, connection.name, answer, line.wire.model_rows)
+
+
+def _read(line: Line, name: str, answer: Answer, read: Callable[[dict[str, Any]], T]) -> T:
+    """What `read` makes of a good answer; an error with the hint that fits the provider."""
+    answer = without_secrets(answer, line.headers)
+    try:
+        with shape_of(name):
+            return read(read_object(answer, name=name, is_local=line.is_local))
+    except ProviderError as error:
+        error.hint = str(line.preset.hint_for(error.error_type) or error.hint)
+        raise
 
 
 def with_defaults(connection: Connection, request: Request, preset: Preset) -> Request:

@@ -17,7 +17,7 @@ class Preset:
 
     `wire`: a name in wires.py. `reach`: providers/network.py, or "builtin". `key_use`: "required", "optional" or
     "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the example. `models_query`
-    goes behind the address of the list of models.
+    goes behind the address of the list of models. `hints`: what to do about an error_type at this provider.
     """
 
     key: str
@@ -32,6 +32,7 @@ class Preset:
     default_model: str = ""
     key_page: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    hints: dict[str, Words] = field(default_factory=dict)
     obeys_grammar: bool = False
 
     @property
@@ -42,6 +43,12 @@ class Preset:
     @property
     def address_is_typed(self) -> bool:
         return self.reach in ("custom", "local")
+
+    def hint_for(self, error_type: str) -> Words | None:
+        """A hint that fits this provider better than the general one; None when there is none."""
+        if error_type in ("html", "content_type") and not self.address_is_typed:
+            return _("A gateway in between may have answered; try again in a while.")
+        return self.hints.get(error_type)
 
 
 @dataclass(frozen=True)
@@ -152,6 +159,7 @@ _BY_NAME = (
         "https://integrate.api.nvidia.com/v1",
         default_model="meta/llama-3.3-70b-instruct",
         key_page="https://build.nvidia.com",
+        hints={"not_found": _("Accept the model’s terms at build.nvidia.com, or choose another model.")},
     ),
     _hosted(
         "openai",

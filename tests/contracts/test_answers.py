@@ -295,7 +295,7 @@ RATE = {"error": {"message": "Rate limit reached"}}
             502,
             HTML,
             "Kitchen box has trouble of its own (502).",
-            "Try again in a while.",
+            "A gateway in between answered instead of the model’s server; try again in a while.",
             "server",
             4,
         ),
