@@ -155,7 +155,7 @@ _BY_NAME = (
     _hosted(
         "nvidia",
         "NVIDIA",
-        _("Open models; some want their terms accepted first"),
+        _("Open models of many makers"),
         "https://integrate.api.nvidia.com/v1",
         default_model="meta/llama-3.3-70b-instruct",
         key_page="https://build.nvidia.com",

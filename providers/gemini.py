@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from providers.abilities import Abilities
 from providers.base import Reply, Request, Usage
-from providers.listed_prices import Listed
+from providers.listed_prices import Listed, read_row
 from providers.openai_compatible import count, mend, nothing_said
 from providers.reasoning import split_reasoning
 
@@ -64,8 +64,11 @@ def model_rows(data: Any) -> list[Listed]:
     """The models that write text, without "models/" before their names. Prices are not in the list."""
     rows = data.get("models") or [] if isinstance(data, dict) else []
     named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str) and _writes(row)]
-    ids = dict.fromkeys(row["name"].removeprefix("models/") for row in named)
-    return [Listed(name) for name in ids if name]
+    found: dict[str, Listed] = {}
+    for row in named:
+        if name := row["name"].removeprefix("models/"):
+            found.setdefault(name, read_row(name, row))
+    return list(found.values())
 
 
 def _writes(row: dict[str, Any]) -> bool:

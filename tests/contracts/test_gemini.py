@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from providers import prices
 from providers.base import Completion, ProviderError, Request
 from providers.complete import complete
 from providers.connecting import refresh_listing
@@ -132,6 +133,7 @@ def test_only_models_that_write_are_listed(connection: Connection, monkeypatch: 
     with RawServer(says(head + listing)) as server:
         redirect_preset(monkeypatch, "gemini", server.url.removesuffix("/v1"))
         assert refresh_listing(connection) == ["a", "b"]
+    assert [row.context for row in prices.listing(connection)] == [1000, None]
 
 
 def test_words_of_its_errors(connection: Connection, fake: FakeModel) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from accounts.models import User
 from providers.catalogue import PRESETS
@@ -14,6 +15,7 @@ from providers.connecting import Wish, add_connection, listed_models, refresh_li
 from providers.models import Connection
 from providers.pages import offered_presets
 from tests.support.fake_model import FakeModel, Recorded
+from tests.support.processes import ROOT
 from tests.support.wire import QUESTION, no_pauses, redirect_preset
 
 pytestmark = pytest.mark.django_db
@@ -138,6 +140,25 @@ def test_prices_in_nanogpts_list(alice: User, fake: FakeModel, monkeypatch: pyte
     row = connect(monkeypatch, alice, fake, "nanogpt")
     refresh_listing(row)
     assert row.listing.models_json[0] == {"id": "fake-small", "in": "0.5", "out": "1.5"}
+
+
+@pytest.mark.parametrize(("preset", "field"), [("openrouter", "context_length"), ("groq", "context_window")])
+def test_the_list_tells_how_much_a_model_takes(
+    alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch, alice_client: Client, preset: str, field: str
+) -> None:
+    fake.facts["fake-small"] = {field: 131072}
+    row = connect(monkeypatch, alice, fake, preset)
+    refresh_listing(row)
+    Connection.objects.for_user(alice).update(model="fake-small")
+    page = alice_client.get(f"/settings/models/{row.pk}/").content.decode()
+    assert "By this list it takes 131,072 tokens at once." in page
+
+
+@pytest.mark.parametrize("name", ["03-models", "13-commands"])
+def test_the_guide_names_them_all(name: str) -> None:
+    text = (ROOT / "docs" / "guide" / f"{name}.md").read_text("utf-8").lower()
+    missing = [row.key for row in PRESETS.values() if str(row.label).lower() not in text and f"`{row.key}`" not in text]
+    assert missing == []
 
 
 def test_the_order_in_which_they_are_offered() -> None:
