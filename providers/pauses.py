@@ -51,14 +51,14 @@ def _bounded(seconds: float) -> float | None:
 def _number(text: Any) -> float:
     try:
         return float(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 
 def _seconds_until(text: str, now: datetime) -> float:
     try:
         moment = parsedate_to_datetime(text)
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, OverflowError):
         return float("nan")
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (moment - now).total_seconds()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -249,6 +250,19 @@ def test_no_odd_piece_is_a_crash(wire: str, native: Native, name: str) -> None:
         except ProviderError as error:
             assert error.message.isprintable()
     assert count > 50
+
+
+def test_no_odd_piece_of_an_error_is_a_crash(native: Native) -> None:
+    whole = native.error(429, "Try again in 5s.")
+    whole["error"] |= {
+        "details": [{"retryDelay": "5s"}],
+        "metadata": {"raw": "{}", "headers": {"X-RateLimit-Reset": "1"}},
+    }
+    for body in mutants(whole):
+        for status in (200, 400, 429, 503):
+            answer = Answer(status, {"content-type": "application/json"}, json.dumps(body).encode())
+            with suppress(ProviderError), shape_of("Box"):
+                read_object(answer, name="Box")
 
 
 @pytest.mark.parametrize("odd", [*ODD, {"models": [5, {"name": 5}, {"name": "models/"}]}, {"data": [5, {"id": []}]}])

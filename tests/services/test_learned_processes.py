@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.support.fake_model import FakeModel
 from tests.support.processes import Running, python
 
@@ -48,6 +50,11 @@ def connected(house: Running, model: FakeModel, folder: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
+def two_learn_at_once(house: Running) -> None:
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(lambda name: python(house, LEARN, name), ("a", "b")))
+
+
 def test_a_second_process_asks_in_the_right_form_at_once(house: Running, tmp_path: Path) -> None:
     with FakeModel() as model:
         connected(house, model, tmp_path)
@@ -55,10 +62,14 @@ def test_a_second_process_asks_in_the_right_form_at_once(house: Running, tmp_pat
         assert python(house, ASK) == "1", "the first process asked twice"
         assert python(house, ASK) == "0"
     assert [request.body.get("temperature") for request in model.chats] == [0.3, None, None]
+    two_learn_at_once(house)
+    assert python(house, COUNT) == "41", "nobody's lesson is lost"
 
 
-def test_processes_that_learn_at_the_same_time_lose_nothing(house: Running, tmp_path: Path) -> None:
-    with FakeModel() as model, ThreadPoolExecutor(2) as both:
+@pytest.mark.postgres
+def test_two_processes_lose_no_lesson_on_postgres_either(house: Running, tmp_path: Path, postgres_url: str) -> None:
+    house.extra = {"CHARMEM_DATABASE_URL": postgres_url}
+    with FakeModel() as model:
         connected(house, model, tmp_path)
-        list(both.map(lambda name: python(house, LEARN, name), ("a", "b")))
-        assert python(house, COUNT) == "40"
+    two_learn_at_once(house)
+    assert python(house, COUNT) == "40"
