@@ -8,7 +8,8 @@ from providers import openai_compatible
 from providers.abilities import Abilities
 from providers.base import Reply, Request, Usage
 from providers.listed_prices import Listed
-from providers.openai_compatible import count, mend, nothing_said
+from providers.nothing_said import nothing_said
+from providers.openai_compatible import count, mend
 from providers.reasoning import split_reasoning
 
 MODELS_PATH = "/models?limit=1000"

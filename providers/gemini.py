@@ -9,7 +9,8 @@ from urllib.parse import quote
 from providers.abilities import Abilities
 from providers.base import Reply, Request, Usage
 from providers.listed_prices import Listed, read_row
-from providers.openai_compatible import count, mend, nothing_said
+from providers.nothing_said import nothing_said
+from providers.openai_compatible import count, mend
 from providers.reasoning import split_reasoning
 
 MODELS_PATH = "/models?pageSize=1000"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from providers.abilities import Abilities
-from providers.base import ProviderError, Reply, Request, Usage
+from providers.base import Reply, Request, Usage
 from providers.listed_prices import Listed, read_row
+from providers.nothing_said import nothing_said
 from providers.reasoning import split_reasoning
 
 MODELS_PATH = "/models"
@@ -48,45 +47,6 @@ def read(data: dict[str, Any], *, name: str) -> Reply:
     if reply is None or not reply.text:
         raise nothing_said(reply, name, usage)
     return reply
-
-
-def nothing_said(reply: Reply | None, name: str, usage: Usage) -> ProviderError:
-    """The error for an answer without text, with the reason that can be told from the rest."""
-    finish = reply.finish_reason if reply is not None else ""
-    if finish == "content_filter":
-        error = ProviderError(
-            _("%(name)s withheld the answer because of its content rules.") % {"name": name},
-            retryable=False,
-            status=200,
-            hint=_("Choose another model for this chat."),
-            error_type="forbidden",
-        )
-    elif finish in ("tool_calls", "function_call"):
-        error = ProviderError(
-            _("%(name)s wanted to use a tool instead of answering.") % {"name": name},
-            retryable=True,
-            status=200,
-            hint=_("CharMem offers no tools: choose another model."),
-            error_type="tool",
-        )
-    elif finish == "length" or (reply is not None and reply.reasoning):
-        error = ProviderError(
-            _("The model used its whole answer for thinking and wrote nothing down."),
-            retryable=False,
-            status=200,
-            hint=_("Raise the longest answer (2,000 tokens or more), or choose a model that thinks less."),
-            error_type="reasoning_only",
-        )
-    else:
-        error = ProviderError(
-            _("%(name)s sent an empty answer.") % {"name": name},
-            retryable=True,
-            status=200,
-            hint=_("It may be overloaded; try again."),
-            error_type="empty",
-        )
-    error.usage = usage
-    return error
 
 
 def model_rows(data: Any) -> list[Listed]:
