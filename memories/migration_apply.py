@@ -26,16 +26,6 @@ from sync.tavern.paths import PathRefused, file_of_url
 
 SOURCE = "charmemory"
 AT_ONCE = 200
-# Addresses of providers that are reached as "another, OpenAI-compatible" one (spec/charmemory §6).
-ADDRESSES = {
-    "openai": "https://api.openai.com/v1",
-    "groq": "https://api.groq.com/openai/v1",
-    "deepseek": "https://api.deepseek.com",
-    "mistral": "https://api.mistral.ai/v1",
-    "xai": "https://api.x.ai/v1",
-    "nanogpt": "https://nano-gpt.com/api/v1",
-    "nvidia": "https://integrate.api.nvidia.com/v1",
-}
 
 
 @dataclass
@@ -158,13 +148,12 @@ def _take_providers(user: User, offer: Offer, chosen: Collection[str], taken: Ta
 
 def _take_provider(user: User, choice: ProviderChoice, key: str, taken: Taken) -> None:
     preset = choice.provider if choice.provider in PRESETS else "custom"
-    address = choice.base_url or ADDRESSES.get(choice.provider, "")
     name = _("%(provider)s, from CharMemory") % {"provider": choice.provider}
     if Connection.objects.for_user(user).filter(name=name, model=choice.model).exists():
         return
     more = {"system_prompt": choice.system_prompt} if choice.system_prompt else None
     try:
-        add_connection(user, Wish(preset, name, address, key, choice.model, more))
+        add_connection(user, Wish(preset, name, choice.base_url, key, choice.model, more))
     except ConnectionProblem as error:
         taken.problems.append(f"{choice.provider}: {error.message}")
     else:

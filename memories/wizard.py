@@ -26,7 +26,7 @@ from sync.places import guesses, user_folders
 
 CARDS_SHOWN = 6
 FOLDERS_SHOWN = 12
-ORDER = ("openrouter", "anthropic", "custom", "local", "pollinations", "builtin")
+FIRST = ("openrouter", "anthropic", "local")  # then the others in the catalogue's order
 
 
 def next_step(user: User) -> str:
@@ -79,12 +79,13 @@ class ModelChoice:
 
 
 def model_choices(user: User) -> list[ModelChoice]:
-    """What answers on this computer first, then providers with a key, Pollinations, and Built-in last."""
+    """What answers on this computer first, then the recommended kinds, the others by name, and Built-in last."""
     found = [
         ModelChoice(f"local-{n}", PRESETS["local"], row.label, row.base_url, row.base_url, tuple(row.models))
         for n, row in enumerate(discover_local(user))
     ]
-    rest = [PRESETS[key] for key in ORDER if key in PRESETS and not (found and key == "local")]
+    keys = [*FIRST, *(key for key in PRESETS if key not in FIRST)]
+    rest = [PRESETS[key] for key in keys if not (found and key == "local")]
     return [*found, *(ModelChoice(row.key, row, str(row.label), str(row.hint)) for row in rest)]
 
 

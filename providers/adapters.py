@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from providers import anthropic, local_model, network, openai_compatible, pool, transport, vault
+from providers import extra_body, local_model, network, openai_compatible, pool, transport, vault
+from providers.abilities import Abilities, fitting
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
 from providers.catalogue import PRESETS, Preset
 from providers.listed_prices import Listed
 from providers.models import Connection
 from providers.transport import Answer, Client, TransportError
+from providers.wires import WIRES, Wire
 
-WIRES: dict[str, ModuleType] = {"openai": openai_compatible, "anthropic": anthropic}
+T = TypeVar("T")
 LOCAL_IDLE_SECONDS = 300.0
 SHORTEST_SECRET = 12  # shorter ones are words like "ollama", which an answer may hold
-KEY_HEADERS = frozenset({"authorization", "x-api-key"})
-PROTECTED_BODY = frozenset(
-    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "stream", "n", "tools", "prompt"}
-)
+KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Line:
     """An open line to a connection's server."""
 
     client: Client
-    wire: Any
+    wire: Wire
     preset: Preset
     headers: dict[str, str]
 
@@ -47,39 +45,45 @@ class Line:
         return LOCAL_IDLE_SECONDS if self.preset.reach in ("local", "builtin") else transport.IDLE_SECONDS
 
 
-def ask(connection: Connection, request: Request, stop: Stop) -> Reply:
-    """One question, one answer. Raises ProviderError."""
+def ask(connection: Connection, request: Request, stop: Stop, can: Abilities) -> Reply:
+    """One question in the form that the model understands, one answer. Raises ProviderError."""
     with open_line(connection, stop) as line:
-        body = line.wire.body_of(with_defaults(connection, request), _model(connection, line), **_grammar(line))
-        body = {**allowed_extra(connection.extra_body), **body}
-        answer = line.client.post(line.wire.CHAT_PATH, json=body, headers=line.headers, stop=stop, idle=line.idle)
-        answer = without_secrets(answer, line.headers)
-        with shape_of(connection.name):
-            data = read_object(answer, name=connection.name, is_local=line.is_local)
-            reply: Reply = line.wire.read(data, name=connection.name)
-        return reply
+        model = _model(connection)
+        question = fitting(with_defaults(connection, request, line.preset), can)
+        body = extra_body.merged(connection.extra_body, line.wire.body_of(question, model, can))
+        if not can.temperature:
+            body.pop("temperature", None)
+        path = line.wire.chat_path(model)
+        answer = line.client.post(path, json=body, headers=line.headers, stop=stop, idle=line.idle)
+        return _read(line, connection.name, answer, partial(line.wire.read, name=connection.name))
 
 
 def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Listed]:
     """The models that the server offers, with prices where it names them. Raises ProviderError."""
     with open_line(connection, stop) as line:
-        answer = line.client.get(line.wire.MODELS_PATH, headers=line.headers, stop=stop, idle=15, total=30)
-        answer = without_secrets(answer, line.headers)
-        with shape_of(connection.name):
-            data = read_object(answer, name=connection.name, is_local=line.is_local)
-            return openai_compatible.model_rows(data)
+        query = f"?{line.preset.models_query}" if line.preset.models_query else ""
+        answer = line.client.get(line.wire.MODELS_PATH + query, headers=line.headers, stop=stop, idle=15, total=30)
+        return _read(line, connection.name, answer, line.wire.model_rows)
 
 
-def with_defaults(connection: Connection, request: Request) -> Request:
-    """The request with the connection's own temperature and system prompt where the request leaves them open."""
+def _read(line: Line, name: str, answer: Answer, read: Callable[[dict[str, Any]], T]) -> T:
+    """What `read` makes of a good answer; an error with the hint that fits the provider."""
+    answer = without_secrets(answer, line.headers)
+    try:
+        with shape_of(name):
+            return read(read_object(answer, name=name, is_local=line.is_local))
+    except ProviderError as error:
+        error.hint = str(line.preset.hint_for(error.error_type) or error.hint)
+        raise
+
+
+def with_defaults(connection: Connection, request: Request, preset: Preset) -> Request:
+    """The request with the connection's own temperature and system prompt where the request leaves them open, and
+    without a grammar where nobody would obey it."""
     system = connection.system_prompt or request.system
     temperature = connection.temperature if request.temperature is None else request.temperature
-    return replace(request, system=system, temperature=temperature)
-
-
-def allowed_extra(extra: Any) -> dict[str, Any]:
-    """Fields typed by a person, without those that would replace the question itself."""
-    return {k: v for k, v in extra.items() if k not in PROTECTED_BODY} if isinstance(extra, dict) else {}
+    grammar = request.grammar if preset.obeys_grammar else None
+    return replace(request, system=system, temperature=temperature, grammar=grammar)
 
 
 def without_secrets(answer: Answer, headers: Mapping[str, str]) -> Answer:
@@ -127,7 +131,7 @@ def _client(base_url: str, policy: network.Policy, reach: str) -> Client:
     return transport.open_client(base_url, policy, reach=reach)
 
 
-def _headers(connection: Connection, preset: Preset, wire: ModuleType) -> dict[str, str]:
+def _headers(connection: Connection, preset: Preset, wire: Wire) -> dict[str, str]:
     try:
         key = vault.unseal(connection.key_sealed, owner_id=connection.owner_id, row_id=connection.pk)
     except vault.VaultError as error:
@@ -144,22 +148,32 @@ def _headers(connection: Connection, preset: Preset, wire: ModuleType) -> dict[s
             hint=_("Enter it in Settings, Models."),
             error_type="key",
         )
-    extra = connection.extra_headers if isinstance(connection.extra_headers, dict) else {}
-    typed = {n: v for n, v in extra.items() if isinstance(v, str) and not transport.header_problem(n, v)}
-    return {**preset.headers, **typed, **wire.auth_headers(key)}
+    return {**_below(preset.headers, connection.extra_headers), **wire.auth_headers(key)}
 
 
-def _model(connection: Connection, line: Line) -> str:
-    model = connection.model or line.preset.default_model
-    if not model and line.preset.reach != "builtin":
+def _below(usual: dict[str, str], typed: Any) -> dict[str, str]:
+    """The preset's headers and those of a person, each name once in whatever case it is written."""
+    found = {name.lower(): (name, value) for name, value in usual.items()}
+    for name, value in typed.items() if isinstance(typed, dict) else ():
+        if isinstance(value, str) and not transport.header_problem(name, value):
+            found[name.lower()] = (name, value)
+    return dict(found.values())
+
+
+def model_of(connection: Connection) -> str:
+    """The model that is asked; "" when none is chosen and there is no usual one."""
+    preset = PRESETS.get(connection.preset)
+    usual = preset.default_model if preset else ""
+    return connection.model or usual or (local_model.MODEL_NAME if connection.preset == "builtin" else "")
+
+
+def _model(connection: Connection) -> str:
+    model = model_of(connection)
+    if not model:
         raise ProviderError(
             _("No model is chosen for %(name)s.") % {"name": connection.name},
             retryable=False,
             hint=_("Choose one in Settings, Models."),
             error_type="setup",
         )
-    return model or local_model.MODEL_NAME
-
-
-def _grammar(line: Line) -> dict[str, bool]:
-    return {"obeys_grammar": line.preset.obeys_grammar}
+    return model

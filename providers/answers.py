@@ -11,17 +11,21 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from jobs.redaction import redact
+from providers.abilities import named_in
 from providers.base import ProviderError
+from providers.event_stream import is_stream, joined_stream
 from providers.foreign_json import storable
-from providers.retry import parse_retry_after
+from providers.pauses import asked_pause
 from providers.transport import Answer
 
 LONGEST_QUOTE = 500
 _CONTEXT = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|too many tokens|prompt is too long"
-    r"|exceeds? the (available )?context|exceed_context|input is too long|context limit|n_ctx",
+    r"|exceeds? the (available )?context|exceed_context|input is too long|context limit|n_ctx"
+    r"|token count .{0,20}exceeds",
     re.IGNORECASE,
 )
+_WRONG_KEY = re.compile(r"api[ _]key (not valid|not found|expired)|(invalid|incorrect) api[ _]key", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -33,7 +37,7 @@ def read_object(answer: Answer, *, name: str, is_local: bool = False) -> dict[st
     """
     if answer.status >= 300:
         raise status_error(answer, name=name, is_local=is_local)
-    data = _joined_stream(answer.text) if _is_stream(answer) else _parsed(answer, name=name, is_local=is_local)
+    data = joined_stream(answer.text) if is_stream(answer) else _parsed(answer, name=name, is_local=is_local)
     if not isinstance(data, dict):
         raise _unreadable(name)
     if data.get("error"):
@@ -52,7 +56,12 @@ def shape_of(name: str) -> Iterator[None]:
 
 def status_error(answer: Answer, *, name: str, is_local: bool = False) -> ProviderError:
     """The error for a status of 300 and above."""
-    return _by_status(answer.status, _said(answer, is_local=is_local), answer, name)
+    said = _said(answer, is_local=is_local)
+    error = _by_status(answer.status, said, answer, name)
+    if answer.status >= 500 and _looks_like_html(answer):
+        error.hint = _("A gateway in between answered instead of the model’s server; try again in a while.")
+    error.said = f"{said} {named_in(_json_or_none(answer))}"
+    return error
 
 
 def error_text(data: Any) -> str:
@@ -106,6 +115,13 @@ def _said(answer: Answer, *, is_local: bool) -> str:
     return _clean(answer.text)
 
 
+def _json_or_none(answer: Answer) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        return None
+
+
 def _title(answer: Answer) -> str:
     title = _TITLE.search(answer.text[:20_000])
     return _clean(title.group(1)) if title else ""
@@ -113,7 +129,8 @@ def _title(answer: Answer) -> str:
 
 def _looks_like_html(answer: Answer) -> bool:
     start = answer.text[:300].lstrip().lower()
-    return start.startswith(("<!doctype html", "<html", "<head", "<body")) or answer.content_type == "text/html"
+    begins_so = start.startswith(("<!doctype html", "<html", "<head", "<body"))
+    return begins_so or (bool(start) and answer.content_type == "text/html")
 
 
 def _parsed(answer: Answer, *, name: str, is_local: bool) -> Any:
@@ -159,10 +176,14 @@ def _error_inside(data: dict[str, Any], answer: Answer, *, name: str) -> Provide
     code = error.get("code") if isinstance(error, dict) else None
     status = int(str(code)) if str(code).isdigit() and 400 <= int(str(code)) < 600 else 0
     said = error_text(data)
-    if status:
-        return _by_status(status, said, answer, name)
-    if _CONTEXT.search(f"{said} {code}"):
-        return _by_status(400, said, answer, name)
+    if not status and _CONTEXT.search(f"{said} {code}"):
+        status = 400
+    found = _by_status(status, said, answer, name) if status else _plain_error(said, answer, name)
+    found.said = f"{said} {named_in(data)}"
+    return found
+
+
+def _plain_error(said: str, answer: Answer, name: str) -> ProviderError:
     return ProviderError(
         _("%(name)s answered with an error: %(said)s.")
         % {"name": name, "said": (said or _("no reason given")).rstrip(".")},
@@ -202,7 +223,7 @@ _STATUS: dict[int, tuple[str, bool, str, str]] = {
 
 
 def _by_status(status: int, said: str, answer: Answer, name: str) -> ProviderError:
-    kind, retryable, sentence, hint = _rule(status, said)
+    kind, retryable, sentence, hint = _rule(status, said, answer)
     message = _(sentence) % {"name": name, "status": status}
     if said:
         message = _("%(sentence)s It said: %(said)s") % {"sentence": message, "said": said.rstrip(".") + "."}
@@ -211,14 +232,18 @@ def _by_status(status: int, said: str, answer: Answer, name: str) -> ProviderErr
         retryable=retryable,
         status=status,
         hint=_(hint) if hint else "",
-        retry_after=_retry_after(answer, status),
+        retry_after=_retry_after(answer, status, said),
         error_type=kind,
     )
 
 
-def _rule(status: int, said: str) -> tuple[str, bool, str, str]:
+def _rule(status: int, said: str, answer: Answer) -> tuple[str, bool, str, str]:
     if status in (400, 413, 422, 500) and _CONTEXT.search(said):
         return _STATUS[413]
+    if status == 400 and _WRONG_KEY.search(said):
+        return _STATUS[401]
+    if status == 429 and "insufficient_quota" in answer.text:
+        return _STATUS[402]  # waiting does not fill an account
     if status in _STATUS:
         return _STATUS[status]
     if status < 400:
@@ -233,46 +258,9 @@ def _rule(status: int, said: str) -> tuple[str, bool, str, str]:
     )
 
 
-def _retry_after(answer: Answer, status: int) -> float | None:
-    value = answer.headers.get("retry-after", "")
-    return parse_retry_after(value) if value and status in (408, 429, 500, 502, 503, 504, 529) else None
-
-
-def _is_stream(answer: Answer) -> bool:
-    return answer.content_type == "text/event-stream" or answer.text[:200].lstrip().startswith("data: ")
-
-
-def _joined_stream(text: str) -> dict[str, Any]:
-    """One answer out of an event stream nobody asked for. Cut off before its end: finish reason "length"."""
-    content: list[str] = []
-    reasoning: list[str] = []
-    finish, usage = "", None
-    last: dict[str, Any] = {}
-    for event in _events(text):
-        if event.get("error"):
-            return dict(storable(event))
-        last, usage = event, event.get("usage") or usage
-        choice: dict[str, Any] = next(iter(event.get("choices") or []), {})
-        delta = choice.get("delta") or choice.get("message") or {}
-        content.append(delta.get("content") or choice.get("text") or "")
-        reasoning.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
-        finish = choice.get("finish_reason") or finish
-    is_whole = bool(finish) or "data: [DONE]" in text
-    message = {"content": "".join(content), "reasoning_content": "".join(reasoning)}
-    choice = {"message": message, "finish_reason": finish or ("stop" if is_whole else "length")}
-    joined: dict[str, Any] = storable({"model": last.get("model"), "choices": [choice] if last else [], "usage": usage})
-    return joined
-
-
-def _events(text: str) -> list[dict[str, Any]]:
-    found = []
-    for line in text.splitlines():
-        if not line.startswith("data:") or line.strip() == "data: [DONE]":
-            continue
-        try:
-            event = json.loads(line[5:])
-        except (ValueError, RecursionError):
-            continue  # a line that was cut off in the middle
-        if isinstance(event, dict):
-            found.append(event)
-    return found
+def _retry_after(answer: Answer, status: int, said: str) -> float | None:
+    """The pause that was asked for; words and error objects are taken at their word only where they are about it."""
+    if status not in (408, 429, 500, 502, 503, 504, 529):
+        return None
+    is_about_it = status in (429, 503)
+    return asked_pause(answer.headers, _json_or_none(answer) if is_about_it else None, said if is_about_it else "")

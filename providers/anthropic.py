@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from providers import openai_compatible
+from providers.abilities import Abilities
 from providers.base import Reply, Request, Usage
-from providers.openai_compatible import count, mend, nothing_said
+from providers.listed_prices import Listed
+from providers.nothing_said import nothing_said
+from providers.openai_compatible import count, mend
 from providers.reasoning import split_reasoning
 
-CHAT_PATH = "/messages"
-MODELS_PATH = "/models"
-_FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
+MODELS_PATH = "/models?limit=1000"
+_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+    "tool_use": "tool_calls",
+}
 
 
 def auth_headers(key: str) -> dict[str, str]:
     return {"x-api-key": key} if key else {}
 
 
-def body_of(request: Request, model: str, *, obeys_grammar: bool = False) -> dict[str, Any]:
-    """The request body. A grammar is never sent: nobody here would obey it."""
+def chat_path(model: str) -> str:
+    return "/messages"
+
+
+def body_of(request: Request, model: str, can: Abilities) -> dict[str, Any]:
+    """The request body. The length of the answer must be in it."""
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": request.max_tokens,
@@ -42,6 +55,11 @@ def read(data: dict[str, Any], *, name: str) -> Reply:
     if not reply.text:
         raise nothing_said(reply, name, reply.usage)
     return reply
+
+
+def model_rows(data: Any) -> list[Listed]:
+    """The list has the form of OpenAI's, without prices."""
+    return openai_compatible.model_rows(data)
 
 
 def _strings(parts: list[dict[str, Any]], kind: str, field: str) -> list[str]:

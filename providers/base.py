@@ -20,8 +20,8 @@ class ProviderError(Exception):
     `retryable`: the same request may succeed later. `retry_after`: seconds that the other side asked us to wait, or
     that are left of an earlier request to wait; a job turns it into a pause. `error_type` is a short stable word for
     the ledger: address, connect, timeout, stopped, key, payment, forbidden, not_found, rate, context, server, html,
-    content_type, json, empty, reasoning_only, too_large, redirect, protocol, setup, budget, price, down (it failed
-    for others a moment ago, and was not asked).
+    content_type, json, empty, reasoning_only, tool, too_large, redirect, protocol, setup, budget, price, down (it
+    failed for others a moment ago, and was not asked).
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class ProviderError(Exception):
         self.retry_after = retry_after
         self.error_type = error_type
         self.usage = Usage()
+        self.said = ""  # the server's own words, code and parameter, for programs
 
     @property
     def sentence(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -14,8 +15,9 @@ Words = str | Promise
 class Preset:
     """One row of the catalogue.
 
-    `wire`: the adapter ("openai", "anthropic"). `reach`: providers/network.py, or "builtin". `key_use`: "required",
-    "optional" or "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the example.
+    `wire`: a name in wires.py. `reach`: providers/network.py, or "builtin". `key_use`: "required", "optional" or
+    "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the example. `models_query`
+    goes behind the address of the list of models. `hints`: what to do about an error_type at this provider.
     """
 
     key: str
@@ -26,9 +28,11 @@ class Preset:
     base_url: str = ""
     key_use: str = "required"
     lists_models: bool = True
+    models_query: str = ""
     default_model: str = ""
     key_page: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    hints: dict[str, Words] = field(default_factory=dict)
     obeys_grammar: bool = False
 
     @property
@@ -39,6 +43,12 @@ class Preset:
     @property
     def address_is_typed(self) -> bool:
         return self.reach in ("custom", "local")
+
+    def hint_for(self, error_type: str) -> Words | None:
+        """A hint that fits this provider better than the general one; None when there is none."""
+        if error_type in ("html", "content_type") and not self.address_is_typed:
+            return _("A gateway in between may have answered; try again in a while.")
+        return self.hints.get(error_type)
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,16 @@ LOCAL_PORTS = (
     LocalPort("vLLM", 8000),
 )
 
-_ROWS = (
+
+def _hosted(key: str, label: Words, hint: Words, base_url: str, **more: Any) -> Preset:
+    """A provider with an address of its own that speaks OpenAI's language, unless `more` says otherwise."""
+    return Preset(
+        **{"key": key, "label": label, "hint": hint, "wire": "openai", "reach": "hosted", **more}, base_url=base_url
+    )
+
+
+# Pages show them in this order: what suits most people, then by name, then the two that need some knowledge.
+_RECOMMENDED = (
     Preset(
         key="local",
         label=_("Local server"),
@@ -71,39 +90,104 @@ _ROWS = (
         base_url="http://127.0.0.1:11434/v1",
         key_use="optional",
     ),
-    Preset(
-        key="openrouter",
-        label="OpenRouter",
-        hint=_("One key, hundreds of models"),
-        wire="openai",
-        reach="hosted",
-        base_url="https://openrouter.ai/api/v1",
+    _hosted(
+        "openrouter",
+        "OpenRouter",
+        _("One key, hundreds of models"),
+        "https://openrouter.ai/api/v1",
         default_model="openai/gpt-4.1-nano",
         key_page="https://openrouter.ai/keys",
         headers={"X-Title": "CharMem"},
     ),
-    Preset(
-        key="anthropic",
-        label="Anthropic",
-        hint="Claude",
+    _hosted(
+        "anthropic",
+        "Anthropic",
+        "Claude",
+        "https://api.anthropic.com/v1",
         wire="anthropic",
-        reach="hosted",
-        base_url="https://api.anthropic.com/v1",
         default_model="claude-sonnet-4-5-20250929",
         key_page="https://console.anthropic.com/settings/keys",
         headers={"anthropic-version": "2023-06-01"},
     ),
-    Preset(
-        key="pollinations",
-        label="Pollinations",
-        hint=_("No key, for trying; others may read along"),
-        wire="openai",
-        reach="hosted",
-        base_url="https://text.pollinations.ai/openai",
+)
+_BY_NAME = (
+    _hosted(
+        "deepseek",
+        "DeepSeek",
+        _("DeepSeek’s own models"),
+        "https://api.deepseek.com",
+        default_model="deepseek-chat",
+        key_page="https://platform.deepseek.com/api_keys",
+    ),
+    _hosted(
+        "gemini",
+        "Google Gemini",
+        _("Google’s own models"),
+        "https://generativelanguage.googleapis.com/v1beta",
+        wire="gemini",
+        default_model="gemini-flash-latest",
+        key_page="https://aistudio.google.com/apikey",
+    ),
+    _hosted(
+        "groq",
+        "Groq",
+        _("Open models, very fast"),
+        "https://api.groq.com/openai/v1",
+        default_model="llama-3.3-70b-versatile",
+        key_page="https://console.groq.com/keys",
+    ),
+    _hosted(
+        "mistral",
+        "Mistral",
+        _("Mistral’s own models"),
+        "https://api.mistral.ai/v1",
+        default_model="mistral-small-latest",
+        key_page="https://console.mistral.ai/api-keys",
+    ),
+    _hosted(
+        "nanogpt",
+        "NanoGPT",
+        _("One key, hundreds of models"),
+        "https://nano-gpt.com/api/v1",
+        models_query="detailed=true",  # with prices
+        key_page="https://nano-gpt.com/api",
+    ),
+    _hosted(
+        "nvidia",
+        "NVIDIA",
+        _("Open models of many makers"),
+        "https://integrate.api.nvidia.com/v1",
+        default_model="meta/llama-3.3-70b-instruct",
+        key_page="https://build.nvidia.com",
+        hints={"not_found": _("Accept the model’s terms at build.nvidia.com, or choose another model.")},
+    ),
+    _hosted(
+        "openai",
+        "OpenAI",
+        "GPT",
+        "https://api.openai.com/v1",
+        default_model="gpt-4.1-nano",
+        key_page="https://platform.openai.com/api-keys",
+    ),
+    _hosted(
+        "pollinations",
+        "Pollinations",
+        _("No key, for trying; others may read along"),
+        "https://text.pollinations.ai/openai",
         key_use="none",
         lists_models=False,
         default_model="openai",
     ),
+    _hosted(
+        "xai",
+        "xAI",
+        "Grok",
+        "https://api.x.ai/v1",
+        default_model="grok-3-mini-fast",
+        key_page="https://console.x.ai",
+    ),
+)
+_LAST = (
     Preset(
         key="custom",
         label=_("Another (OpenAI-compatible)"),
@@ -125,7 +209,7 @@ _ROWS = (
     ),
 )
 
-PRESETS: dict[str, Preset] = {row.key: row for row in _ROWS}
+PRESETS: dict[str, Preset] = {row.key: row for row in (*_RECOMMENDED, *_BY_NAME, *_LAST)}
 
 
 def label_of(key: str) -> str:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.ownership import unscoped
-from providers import adapters, budgets, ledger, limits, retry
+from providers import adapters, budgets, learning, ledger, limits, retry
 from providers.base import Completion, Note, ProviderError, Reply, Request, Stop, Usage
 from providers.models import Call, Connection
 from providers.quoting import without_echo
@@ -60,14 +60,18 @@ class _Answered:
 def _asked(connection: Connection, request: Request, tick: Stop, note: Note, most: int) -> _Answered:
     call = budgets.open_call(connection, request)
     started = time.monotonic()
-    tries = 0
+    tries = other_forms = 0
     spent: list[Usage] = []
+
+    def again() -> None:
+        nonlocal other_forms
+        other_forms += 1
 
     def attempt(earlier: int) -> Reply:
         nonlocal tries
         tries = earlier
         try:
-            return adapters.ask(connection, request, tick)
+            return learning.ask(connection, request, tick, again)
         except ProviderError as error:
             error.message = without_echo(error.message, request.system, request.user, connection.system_prompt)
             error.args = (error.message,)
@@ -79,9 +83,9 @@ def _asked(connection: Connection, request: Request, tick: Stop, note: Note, mos
         reply = retry.with_retries(attempt, stop=tick, note=note, most=most)
     except ProviderError as error:
         error.usage = ledger.add(spent)
-        ledger.fail(call, connection, error, seconds=time.monotonic() - started, tries=tries)
+        ledger.fail(call, connection, error, seconds=time.monotonic() - started, tries=tries + other_forms)
         raise
-    return _Answered(call, reply, time.monotonic() - started, tries)
+    return _Answered(call, reply, time.monotonic() - started, tries + other_forms)
 
 
 def _completion(answered: _Answered) -> Completion:

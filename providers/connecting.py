@@ -18,6 +18,13 @@ from providers.local_server import CONTEXT_TOKENS
 from providers.models import Connection, ModelListing
 
 LONGEST_KEY = 4000
+# A change leaves alone what other processes write meanwhile.
+WRITTEN = {field.name for field in Connection._meta.concrete_fields} - {
+    "id",
+    "learned",
+    "paused_until",
+    "bytes_per_token",
+}
 
 
 class ConnectionProblem(Exception):
@@ -61,12 +68,15 @@ def add_connection(user: User, wish: Wish, *, is_default: bool | None = None) ->
 
 def change_connection(connection: Connection, wish: Wish) -> Connection:
     """Change a connection. Another address makes CharMem forget the key, unless a new one comes with it (§9.8), and
-    the list of models with their prices."""
+    the list of models with their prices, and what was learned about them."""
     before = connection.base_url
     _apply(connection, _preset(connection.preset), wish)
     connection.down_until, connection.down_reason = None, ""  # whatever failed may be right now
-    connection.save()
-    if connection.base_url != before:
+    has_moved = connection.base_url != before
+    if has_moved:
+        connection.learned = {}
+    connection.save(update_fields=WRITTEN | {"learned"} if has_moved else WRITTEN)
+    if has_moved:
         ModelListing.objects.for_user(connection.owner).filter(connection=connection).delete()
     wake_paused("budget", connection.owner)  # another model or price may fit into it
     return connection

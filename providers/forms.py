@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from providers import addresses, transport
-from providers.adapters import PROTECTED_BODY
+from providers import addresses, extra_body, transport
+from providers.abilities import abilities_of
 from providers.catalogue import LOCAL_PORTS, Preset
 from providers.connecting import Wish
 from providers.models import Connection
@@ -100,6 +100,8 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
             self.fields["base_url"].help_text = _("Usual ports: %(ports)s.") % {"ports": ports}
         self.initial["headers"] = "\n".join(f"{name}: {value}" for name, value in (row.extra_headers or {}).items())
         self.initial["body"] = json.dumps(row.extra_body, ensure_ascii=False) if row.extra_body else ""
+        if row.model and not abilities_of(self.preset.key, row.model, row.learned.get(row.model)).temperature:
+            self.fields["temperature"].help_text = _("%(model)s takes none, so none is sent.") % {"model": row.model}
         if row.key_hint:
             self.fields["key"].widget.attrs["placeholder"] = f"•••• {row.key_hint}"
             self.fields["key"].help_text = _("Kept sealed. Type a new one to replace it; another address forgets it.")
@@ -127,7 +129,7 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
             raise ValidationError(_("This is not JSON.")) from error
         if not isinstance(data, dict):
             raise ValidationError(_("A JSON object in { } is needed here."))
-        clash = sorted(PROTECTED_BODY & data.keys())
+        clash = extra_body.clashes(data)
         if clash:
             raise ValidationError(_("%(names)s cannot be replaced here.") % {"names": ", ".join(clash)})
         return data

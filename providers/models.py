@@ -25,6 +25,8 @@ class Connection(OwnedModel):
     system_prompt = models.TextField(_("system prompt"), blank=True)
     extra_headers = models.JSONField(default=dict, blank=True)
     extra_body = models.JSONField(default=dict, blank=True)
+    # What its servers taught us about each model (abilities.py); another address clears it.
+    learned = models.JSONField(default=dict, blank=True)
     temperature = models.FloatField(null=True, blank=True, default=0.3)
     context_tokens = models.PositiveIntegerField(_("context window"), null=True, blank=True)
     max_parallel = models.PositiveIntegerField(default=8)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
-
-from providers.base import ProviderError, Reply, Request, Usage
+from providers.abilities import Abilities
+from providers.base import Reply, Request, Usage
 from providers.listed_prices import Listed, read_row
+from providers.nothing_said import nothing_said
 from providers.reasoning import split_reasoning
 
-CHAT_PATH = "/chat/completions"
 MODELS_PATH = "/models"
 
 
@@ -18,19 +17,23 @@ def auth_headers(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def body_of(request: Request, model: str, *, obeys_grammar: bool = False) -> dict[str, Any]:
+def chat_path(model: str) -> str:
+    return "/chat/completions"
+
+
+def body_of(request: Request, model: str, can: Abilities) -> dict[str, Any]:
     """The request body. Streaming is switched off by name, because some servers stream by themselves."""
     messages = [{"role": "system", "content": request.system}] if request.system else []
     messages.append({"role": "user", "content": request.user})
     body: dict[str, Any] = {
         "model": model,
         "messages": messages,
-        "max_tokens": request.max_tokens,
+        can.max_tokens: request.max_tokens,
         "stream": False,
     }
     if request.temperature is not None:
         body["temperature"] = request.temperature
-    if request.grammar and obeys_grammar:
+    if request.grammar:
         body["grammar"] = request.grammar
     return body
 
@@ -44,36 +47,6 @@ def read(data: dict[str, Any], *, name: str) -> Reply:
     if reply is None or not reply.text:
         raise nothing_said(reply, name, usage)
     return reply
-
-
-def nothing_said(reply: Reply | None, name: str, usage: Usage) -> ProviderError:
-    """The error for an answer without text, with the reason that can be told from the rest."""
-    if reply is not None and (reply.reasoning or reply.finish_reason == "length"):
-        error = ProviderError(
-            _("The model used its whole answer for thinking and wrote nothing down."),
-            retryable=False,
-            status=200,
-            hint=_("Raise the longest answer (2,000 tokens or more), or choose a model that thinks less."),
-            error_type="reasoning_only",
-        )
-    elif reply is not None and reply.finish_reason == "content_filter":
-        error = ProviderError(
-            _("%(name)s withheld the answer because of its content rules.") % {"name": name},
-            retryable=False,
-            status=200,
-            hint=_("Choose another model for this chat."),
-            error_type="forbidden",
-        )
-    else:
-        error = ProviderError(
-            _("%(name)s sent an empty answer.") % {"name": name},
-            retryable=True,
-            status=200,
-            hint=_("It may be overloaded; try again."),
-            error_type="empty",
-        )
-    error.usage = usage
-    return error
 
 
 def model_rows(data: Any) -> list[Listed]:
@@ -96,10 +69,11 @@ def _reply(choice: dict[str, Any], data: dict[str, Any], usage: Usage) -> Reply:
     message = choice.get("message") or choice.get("delta") or {}
     text, thought = split_reasoning(_words(message.get("content")) or _words(choice.get("text")))
     apart = _words(message.get("reasoning_content")) or _words(message.get("reasoning"))
+    refused = not text and bool(_words(message.get("refusal")))
     return Reply(
         text=text,
         reasoning="\n".join(part for part in (apart, thought) if part),
-        finish_reason=str(choice.get("finish_reason") or ""),
+        finish_reason="content_filter" if refused else str(choice.get("finish_reason") or ""),
         model=str(data.get("model") or ""),
         usage=usage,
     )

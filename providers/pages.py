@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from providers import connecting, local_model, prices, queries
+from providers import local_model, prices, queries
 from providers.catalogue import PRESETS, Preset
 from providers.duty_page import DutyPage, duty_page
 from providers.forms import ConnectionForm
@@ -122,6 +122,7 @@ class FormPage:
     result: dict[str, Any]
     price: Price = prices.UNKNOWN
     is_reading: bool = False
+    context: int | None = None
 
 
 def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
@@ -139,8 +140,11 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     more = [form[name] for name in rare if name in form.fields]
     if connection is None:
         return FormPage(more, [], None, [], {})
-    models = connecting.listed_models(connection)[:MOST_LISTED]
+    listed = prices.listing(connection)
+    models = [row.id for row in listed][:MOST_LISTED]
+    context = next((row.context for row in listed if row.id == connection.model), None)
     result = connection.test_result if connection.tested_at else {}
     steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
     is_reading = connection == queries.connection_for(connection.owner, EXTRACTION)
-    return FormPage(more, models, connection.tested_at, steps, result, prices.price_of(connection), is_reading)
+    price = prices.price_of(connection)
+    return FormPage(more, models, connection.tested_at, steps, result, price, is_reading, context)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from providers.base import Note, ProviderError, Stop
@@ -18,7 +16,6 @@ from providers.base import Note, ProviderError, Stop
 PATIENCE = 20.0
 BACKOFF = (1.0, 3.0, 8.0)
 MOST_TRIES = len(BACKOFF) + 1
-LONGEST_PAUSE = 24 * 3600.0
 SLICE = 0.25
 T = TypeVar("T")
 
@@ -53,24 +50,3 @@ def _delay(error: ProviderError, backoff: float | None) -> float | None:
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= PATIENCE else None
     return backoff * random.uniform(0.8, 1.2)  # noqa: S311  spreads load, keeps no secret
-
-
-def parse_retry_after(value: str, now: datetime | None = None) -> float | None:
-    """Seconds to wait from a Retry-After header: a number of seconds or an HTTP date; None when it is neither."""
-    text = value.strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = _seconds_until(text, now or datetime.now(UTC))
-    if seconds != seconds:  # NaN: unreadable
-        return None
-    return min(max(0.0, seconds), LONGEST_PAUSE)
-
-
-def _seconds_until(text: str, now: datetime) -> float:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (TypeError, ValueError, IndexError):
-        return float("nan")
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (moment - now).total_seconds()

@@ -113,6 +113,7 @@ def _with_version(connection: Connection, stop: Stop) -> tuple[list[str], str]:
     except ProviderError:
         connection.base_url = shorter
         return [], ""
+    connection.save(update_fields=["base_url", "updated_at"])
     return models, _("/v1 was missing at the end of the address and was added.")
 
 

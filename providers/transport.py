@@ -28,8 +28,8 @@ LARGEST_ANSWER = 4 * 1024 * 1024
 AGENT = "CharMem"
 EXPECTED = (Silence, Stopped, OSError, zlib.error, httpx.HTTPError, httpx.InvalidURL, httpcore.NetworkError)
 PROTECTED_HEADERS = frozenset(
-    "host content-length transfer-encoding connection cookie authorization x-api-key proxy-authorization te trailer "
-    "upgrade expect content-type accept-encoding".split()
+    "host content-length transfer-encoding connection keep-alive cookie authorization x-api-key x-goog-api-key "
+    "proxy-authorization proxy-connection te trailer upgrade expect content-type accept-encoding".split()
 )
 
 

@@ -174,6 +174,13 @@ def test_keys_come_only_when_asked_for(alice: User, folder: StFolder) -> None:
     assert Connection.objects.for_user(alice).count() == 1, "taken over once"
 
 
+def test_a_provider_becomes_the_connection_of_its_own_kind(alice: User, folder: StFolder) -> None:
+    take_over(alice, offered(alice, folder), {"provider:deepseek", "keys"})
+    row = Connection.objects.for_user(alice).get()
+    assert (row.preset, row.base_url, row.model) == ("deepseek", "https://api.deepseek.com", "deepseek-chat")
+    assert row.key_hint
+
+
 def test_a_file_with_a_name_of_its_own_is_adopted_with_its_text(alice: User, folder: StFolder) -> None:
     text = '<memory chat="night" date="2026-01-01 10:00">\n- Mara swore an oath.\n</memory>'
     (folder.root / "user" / "files" / "1_diary.txt").write_text(text, "utf-8")

@@ -11,6 +11,7 @@ from django.test import Client
 
 from accounts.models import User
 from jobs.models import Job
+from providers.catalogue import PRESETS
 from providers.discover import Found
 from providers.models import Connection
 from sync.link import SAMPLE
@@ -124,7 +125,8 @@ def test_step_2_offers_what_answers_here_first_and_built_in_last(
     page = soup(alice_client.get("/wizard/model/"))
     names = [words(part) for part in page.select(".choice-name")]
     assert names[0] == "Ollama" and names[1] == "OpenRouter"
-    assert names[-2:] == ["Pollinations", "Built-in (this computer)"]
+    assert names[-2:] == ["Another (OpenAI-compatible)", "Built-in (this computer)"]
+    assert "Local server" not in names and len(names) == len(PRESETS)
     assert page.select_one("#base_url")["value"] == "http://127.0.0.1:11434/v1"
     assert page.select_one("datalist option")["value"] == "qwen3:8b"
 
@@ -135,6 +137,11 @@ def test_the_built_in_model_is_described_as_what_it_is(alice: User, alice_client
     answer = alice_client.post("/wizard/model/", {"preset": "builtin", "choose": "builtin"})
     assert answer["Location"] == "/wizard/first/"
     assert Connection.objects.for_user(alice).get().is_default
+
+
+def test_no_key_is_asked_for_where_none_is_needed(alice_client: Client) -> None:
+    assert soup(alice_client.get("/wizard/model/?choose=pollinations")).select_one("#key") is None
+    assert soup(alice_client.get("/wizard/model/?choose=gemini")).select_one("#key") is not None
 
 
 def test_a_key_is_never_shown_again(alice: User, alice_client: Client) -> None:

@@ -277,8 +277,8 @@ RATE = {"error": {"message": "Rate limit reached"}}
         ),
         (
             400,
-            {"message": "temperature is not supported"},
-            "Kitchen box does not accept this request (400). It said: temperature is not supported.",
+            {"message": "top_k is not supported"},
+            "Kitchen box does not accept this request (400). It said: top_k is not supported.",
             "",
             "request",
             1,
@@ -295,7 +295,7 @@ RATE = {"error": {"message": "Rate limit reached"}}
             502,
             HTML,
             "Kitchen box has trouble of its own (502).",
-            "Try again in a while.",
+            "A gateway in between answered instead of the model’s server; try again in a while.",
             "server",
             4,
         ),
@@ -450,25 +450,8 @@ def test_tokens_of_useless_answers_are_in_the_ledger(connection: Connection, fak
     assert (call.prompt_tokens, call.completion_tokens) == (400, 28)
 
 
-def test_extras_cannot_replace_the_question(alice: User, fake: FakeModel) -> None:
-    connection = connect(
-        alice,
-        fake,
-        key="secret-key-12345",
-        extra_body={"model": "evil", "messages": [], "max_tokens": 9, "stream": True, "reasoning_effort": "low"},
-        extra_headers={"X-Team": "home", "Authorization": "evil", "Host": "evil", "X-Bad": "a\r\nEvil: 1"},
-    )
-    ask(connection)
-    sent = fake.chats[0]
-    assert sent.body["model"] == "fake-small" and sent.body["max_tokens"] == 300 and sent.body["stream"] is False
-    assert len(sent.body["messages"]) == 2 and sent.body["reasoning_effort"] == "low"
-    assert sent.headers["Authorization"] == "Bearer secret-key-12345"
-    assert sent.headers["X-Team"] == "home" and sent.headers["Host"] == f"127.0.0.1:{fake.port}"
-    assert "evil" not in str(sent.headers).lower()
-
-
 def test_anthropic_speaks_its_own_wire(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    redirect_preset(monkeypatch, "anthropic", fake)
+    redirect_preset(monkeypatch, "anthropic", fake.root_url)
     connection = connect(alice, fake, preset="anthropic", key="sk-ant-0123456789", name="Anthropic")
     said = ask(connection)
     sent = fake.chats[0]
@@ -503,7 +486,7 @@ def test_anthropic_speaks_its_own_wire(alice: User, fake: FakeModel, monkeypatch
 def test_missing_pieces_are_said_before_anything_is_sent(
     alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    redirect_preset(monkeypatch, "anthropic", fake)
+    redirect_preset(monkeypatch, "anthropic", fake.root_url)
     error = failure(connect(alice, fake, preset="anthropic", name="Anthropic"))
     assert (error.message, error.hint) == ("Anthropic needs a key.", "Enter it in Settings, Models.")
     error = failure(connect(alice, fake, model=""))

@@ -9,8 +9,8 @@ import pytest
 
 from providers.addresses import is_local, is_never_allowed, unwrap
 from providers.base_url import clean_base_url, with_version
+from providers.pauses import asked_pause, parse_retry_after
 from providers.quoting import without_echo
-from providers.retry import parse_retry_after
 from providers.tokens import calibrated, estimate_tokens
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -83,6 +83,37 @@ def test_disguised_loopback_is_still_loopback() -> None:
 )
 def test_retry_after_comes_as_seconds_or_as_date(header: str, seconds: float | None) -> None:
     assert parse_retry_after(header, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "data", "said", "seconds"),
+    [
+        ({"retry-after-ms": "1500", "retry-after": "9"}, None, "", 1.5),
+        ({"retry-after": "9"}, None, "try again in 5s", 9),
+        ({}, {"error": {"details": [{"reason": "x"}, {"retryDelay": "34.5s"}]}}, "Please retry in 99s.", 34.5),
+        ({}, {"error": {"metadata": {"headers": {"X-RateLimit-Reset": "1772366490000"}}}}, "", 90),
+        ({}, None, "Rate limit reached for gpt-5. Please try again in 7.66s. Visit https://x.", 7.66),
+        ({}, None, "Please try again in 1m12.5s.", 72.5),
+        ({}, None, "Please try again in 20ms", 0.02),
+        ({}, None, "please wait 2 minutes and 3 seconds", 123),
+        ({}, None, "Retry after 1 hour.", 3600),
+        ({}, None, "try again in 99 days", 86400),
+        ({}, None, "Try again later. Your limit is 20 requests.", None),
+        ({}, None, "You used 5s of 5s.", None),
+        ({}, {"error": {"details": [{"retryDelay": "soon"}, 5], "metadata": {"headers": 5}}}, "", None),
+        ({}, {"error": {"metadata": {"headers": {"X-RateLimit-Reset": 10**400}}}}, "", None),
+        ({"retry-after": "Sun, 01 Mar 2026 12:01:00 +99999999999999999999"}, None, "", None),
+        ({"retry-after": "1e999"}, None, "", 86400),
+        ({}, {"error": "text"}, "", None),
+        ({}, [5], "", None),
+        ({"retry-after-ms": "soon"}, None, "", None),
+    ],
+)
+def test_a_pause_is_found_wherever_it_is_asked_for(
+    headers: dict[str, str], data: object, said: str, seconds: float | None
+) -> None:
+    found = asked_pause(headers, data, said, NOW)
+    assert found == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_estimates_follow_what_the_server_reports() -> None:

@@ -1,4 +1,4 @@
-"""A model server made of standard library parts: OpenAI's wire, Anthropic's, Ollama's and embeddings, on loopback.
+"""A model server of standard library parts: OpenAI's wire, Anthropic's, Google's, Ollama's, embeddings; on loopback.
 
     with FakeModel() as fake:
         fake.base_url                      # "http://127.0.0.1:41234/v1" for preset "local"
@@ -15,7 +15,8 @@ bullets, each the first words of a message line ("[#12] Name: text", "Name: text
 another memory and the same chat the same one. `usage` counts words of prompt and answer. `stream: true` is answered as
 SSE, `fake.stream_always = True` does so unasked. `/v1/embeddings`, `/api/embed`, `/api/embeddings` return
 deterministic bag-of-words vectors (64 numbers, length 1): texts that share words are near each other. Like real
-servers it knows nothing at `/models` and `/chat/completions` without the `/v1`.
+servers it knows nothing at `/models` and `/chat/completions` without the `/v1`, unless `fake.needs_version = False`.
+Addresses below `/v1beta` are Google's.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 DIMENSIONS = 64
+CHAT_ENDINGS = ("/chat/completions", "/messages", "/api/chat", ":generateContent")
 LINE = re.compile(r"^(?:\[?#?\d+\]?[:.)]?\s*)?(?P<name>[^\s:<\[][^:<\n]{0,40}):\s+(?P<text>\S.*)$", re.MULTILINE)
 
 
@@ -42,6 +44,7 @@ class Recorded:
     path: str
     headers: dict[str, str]
     body: Any
+    query: str = ""
 
 
 @dataclass
@@ -89,6 +92,7 @@ class FakeModel:
         self.models = models
         self.facts: dict[str, dict[str, Any]] = {}  # what /v1/models says of a model beside its id
         self.key = key
+        self.needs_version = True
         self.latency = 0.0
         self.stream_always = False
         self.finish_reason = "stop"
@@ -141,7 +145,7 @@ class FakeModel:
     @property
     def chats(self) -> list[Recorded]:
         """Only the requests that asked for an answer of the model."""
-        return [r for r in self.requests if r.path.endswith(("/chat/completions", "/messages", "/api/chat"))]
+        return [r for r in self.requests if r.path.endswith(CHAT_ENDINGS)]
 
     def prompts(self) -> list[str]:
         """The text of each chat request: system and user parts, one below the other."""
@@ -164,6 +168,8 @@ class FakeModel:
 
 def prompt_of(body: Any) -> str:
     parts = [body.get("system") or "", body.get("prompt") or ""]
+    for content in (body.get("systemInstruction") or {}, *body.get("contents", [])):
+        parts += [part.get("text", "") for part in content.get("parts", [])]
     for message in body.get("messages", []):
         content = message.get("content")
         parts.append(content if isinstance(content, str) else "".join(p.get("text", "") for p in content or []))
@@ -201,6 +207,18 @@ def _anthropic(fake: FakeModel, body: Any, text: str) -> dict[str, Any]:
     }
 
 
+def _google(fake: FakeModel, body: Any, text: str) -> dict[str, Any]:
+    reason = {"stop": "STOP", "length": "MAX_TOKENS"}.get(fake.finish_reason, fake.finish_reason)
+    return {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason, "index": 0}],
+        "usageMetadata": {
+            "promptTokenCount": len(words(prompt_of(body))),
+            "candidatesTokenCount": len(words(text)),
+        },
+        "modelVersion": "fake-small",
+    }
+
+
 def _sse(fake: FakeModel, body: Any, text: str) -> bytes:
     whole = _openai(fake, body, text)
     pieces = re.findall(r"\S+\s*|\s+", text) or [""]
@@ -220,6 +238,9 @@ def _embedding_texts(body: Any) -> list[str]:
 
 
 def _lists(fake: FakeModel, path: str) -> Any:
+    if path == "/v1beta/models":
+        methods = {"supportedGenerationMethods": ["generateContent"], "inputTokenLimit": 1048576}
+        return {"models": [{"name": f"models/{m}", **methods, **fake.facts.get(m, {})} for m in fake.models]}
     if path.endswith("/models"):
         rows = [{"id": m, "object": "model", "owned_by": "fake", **fake.facts.get(m, {})} for m in fake.models]
         return {"object": "list", "data": rows}
@@ -264,8 +285,8 @@ def _handler(fake: FakeModel) -> type[BaseHTTPRequestHandler]:
             self._answered(body)
 
         def _answered(self, body: Any) -> None:
-            path = self.path.partition("?")[0]
-            fake.enter(Recorded(self.command, path, dict(self.headers.items()), body))
+            path, _mark, query = self.path.partition("?")
+            fake.enter(Recorded(self.command, path, dict(self.headers.items()), body, query))
             try:
                 self._answer(path, body)
             except (BrokenPipeError, ConnectionResetError):
@@ -274,11 +295,10 @@ def _handler(fake: FakeModel) -> type[BaseHTTPRequestHandler]:
                 fake.leave()
 
         def _answer(self, path: str, body: Any) -> None:
-            if fake.key and fake.key not in (self.headers.get("Authorization", ""), self.headers.get("x-api-key", "")):
-                bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
-                if bearer != fake.key:
-                    return self._send(401, {"error": {"message": "Incorrect API key provided"}})
-            if path in ("/models", "/chat/completions"):
+            given = [self.headers.get(name, "") for name in ("Authorization", "x-api-key", "x-goog-api-key")]
+            if fake.key and fake.key not in [key.removeprefix("Bearer ") for key in given]:
+                return self._send(401, {"error": {"message": "Incorrect API key provided"}})
+            if fake.needs_version and path in ("/models", "/chat/completions"):
                 return self._send(404, "404 page not found", {"Content-Type": "text/plain"})
             if self.command == "GET":
                 return self._send(200, _lists(fake, path))
@@ -297,6 +317,8 @@ def _handler(fake: FakeModel) -> type[BaseHTTPRequestHandler]:
             text = memory_answer(prompt_of(body)) if scripted is None else scripted
             if path.endswith("/messages"):
                 return self._send(200, _anthropic(fake, body, text))
+            if path.endswith(":generateContent"):
+                return self._send(200, _google(fake, body, text))
             if path == "/api/chat":
                 message = {"role": "assistant", "content": text}
                 return self._send(200, {"model": body.get("model"), "message": message, "done": True})

@@ -70,6 +70,12 @@ def dripping(connection: socket.socket, closing: threading.Event) -> None:
         connection.sendall(b"1\r\n \r\n")
 
 
+def pausing(connection: socket.socket, closing: threading.Event) -> None:
+    """Half an answer, then silence."""
+    connection.sendall(HEAD + b'Content-Length: 1000\r\n\r\n{"choices": [')
+    silent(connection, closing)
+
+
 def endless(connection: socket.socket, closing: threading.Event) -> None:
     """An answer that never ends, as fast as it goes."""
     connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")

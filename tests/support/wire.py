@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from accounts.models import User
-from providers import catalogue, connecting, retry
+from providers import catalogue, connecting, network, retry
 from providers.base import Request
 from providers.models import Connection
+from providers.network import Policy
 from tests.support.fake_model import FakeModel
 
 QUESTION = Request("You list memories.", "Mira: I live in Oslo now.\nTom: I bought a boat yesterday.", 300)
@@ -35,10 +37,20 @@ def connect(owner: User, fake: FakeModel, *, key: str = "", **fields: Any) -> Co
     return row
 
 
-def redirect_preset(monkeypatch: pytest.MonkeyPatch, key: str, fake: FakeModel) -> None:
-    """A hosted preset that is served by the fake instead."""
-    row = replace(catalogue.PRESETS[key], base_url=fake.base_url, reach="local")
-    monkeypatch.setitem(catalogue.PRESETS, key, row)
+@dataclass(frozen=True)
+class AnyAddress(Policy):
+    """Whatever a test's server listens on may be reached, also as a hosted provider's address."""
+
+    def refusal(self, scheme: str, address: str, port: int, reach: str) -> str:
+        return ""
+
+
+def redirect_preset(monkeypatch: pytest.MonkeyPatch, key: str, root_url: str) -> None:
+    """A preset of the catalogue whose server is the one at `root_url`; the path of its address stays."""
+    row = catalogue.PRESETS[key]
+    base_url = root_url + urlsplit(row.base_url).path
+    monkeypatch.setitem(catalogue.PRESETS, key, replace(row, base_url=base_url))
+    monkeypatch.setattr(network, "policy_for", lambda user: AnyAddress())
 
 
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
