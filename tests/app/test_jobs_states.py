@@ -49,6 +49,14 @@ class Jobs(RuleBasedStateMachine):
         active = {row.pk for row in self.rows() if row.is_active and row.key == key and key}
         job, is_new = enqueue(self.people[person], "count", key=key, total=3)
         assert is_new == (job.pk not in active)
+        assert not job.cancel_requested, "asking again is the later wish"
+        self.asked_to_stop.discard(job.pk)
+
+    @rule(person=st.integers(0, 1), key=st.sampled_from(["a", "b"]))
+    def enqueue_by_itself(self, person: int, key: str) -> None:
+        before = {row.pk: row.cancel_requested for row in self.rows()}
+        job, is_new = enqueue(self.people[person], "count", key=key, total=3, lets_go=False)
+        assert is_new or job.cancel_requested == before[job.pk], "nobody's wish takes a stop back"
 
     @rule(target=leases)
     def claim(self) -> Lease | None:
