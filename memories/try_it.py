@@ -2,7 +2,8 @@
 
 Everything comes from memories/extraction_plan.py, as in an extraction; the rules of a consolidation are tried by
 memories/try_merge.py, the prompt of imports by memories/try_notes.py. The answer waits in the result of the newest try
-of a person, because a page must be able to show it; it is dropped when the next one starts, or with `forget`.
+of a person, because a page must be able to show it; it is dropped when the next one starts, or with `forget`. When the
+next one is about the same messages, it stays for one try more, so that two models or two texts can be compared.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from providers.models import Connection
 from sync.models import Character, Chat
 
 KIND = "try_prompt"
+SAME = ("name", "character", "chat", "messages")  # of two tries that can be compared
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,19 @@ def start(user: User, trial: Trial | NotesTrial) -> Job:
         total=1,
     )
     if is_new:
-        _ended(user).update(result={})
+        kept = earlier(active)
+        gone = _ended(user).exclude(pk=kept.pk) if kept else _ended(user)
+        gone.update(result={})
         try_notes.drop_pasted(_ended(user))
     return active
+
+
+def earlier(job: Job) -> Job | None:
+    """The try before this one, if it was about the same messages and its answer is still there."""
+    rows = _ended(job.owner).exclude(pk=job.pk).exclude(result={}).filter(created_at__lte=job.created_at)
+    before = rows.order_by("-created_at").first()
+    is_same = before is not None and all(before.params.get(one) == job.params.get(one) for one in SAME)
+    return before if is_same and "chat" in job.params else None
 
 
 def params_of(trial: Trial | NotesTrial) -> dict[str, str]:

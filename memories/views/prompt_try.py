@@ -33,7 +33,8 @@ def page(request: PersonRequest, name: str) -> HttpResponse:
     given = request.POST if request.method == "POST" else (job.params if job else request.GET)
     chooser = try_notes_page if try_it.is_notes(name) else try_it_page
     choice = chooser.choose(request.user, name, given.dict() if hasattr(given, "dict") else given)
-    context = {"page": shown, "tab": "try", "job": job, **_preview(request, choice)}
+    before = try_it.earlier(job) if job else None
+    context = {"page": shown, "tab": "try", "job": job, "before": before, **_preview(request, choice)}
     if request.POST.get("do") == "ask" and choice.trial is not None and not context["error"]:
         with explained(request):
             keep_pace(request, "try")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from html import unescape
 
 import pytest
+from bs4 import BeautifulSoup
 from django.test import Client
 
 from accounts.models import User
@@ -23,6 +24,7 @@ from providers.models import Call, Connection
 from sync.models import Character, Chat
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
+from tests.support.pages import words
 from tests.support.story import make_character, make_chat
 
 PAGE = "/settings/prompts/extraction/try/"
@@ -186,6 +188,28 @@ def test_only_the_newest_answer_is_kept_and_forgetting_drops_it(
     assert "Nothing worth keeping" in page
     try_it.forget(alice, chat)
     assert not any(job.result for job in Job.objects.for_user(alice).filter(kind=try_it.KIND))
+
+
+def test_two_models_stand_side_by_side(
+    alice_client: Client, alice: User, chat: Chat, flux: Character, model: Connection, fake: FakeModel
+) -> None:
+    with FakeModel(models=("other-large",)) as other_server:
+        other = make_connection(
+            alice, name="Other", preset="local", base_url=other_server.base_url, model="other-large", is_default=False
+        )
+        fake.answer_with("<memory>\n- Alex adopted Flux in Harrow.\n</memory>")
+        other_server.answer_with("<memory>\n- Flux came to live with Alex.\n</memory>")
+        first = ask(alice_client, alice, **form(flux, chat, model))
+        assert "try-two" not in first
+        both = ask(alice_client, alice, **form(flux, chat, other))
+    page = BeautifulSoup(both, "html.parser")
+    assert [words(one.h2) for one in page.select(".try-two > section")] == ["Before: fake-small", "Now: other-large"]
+    before, now = (words(one) for one in page.select(".try-two > section"))
+    assert "Alex adopted Flux in Harrow." in before and "Flux came to live with Alex." in now
+    elsewhere = ask(alice_client, alice, **form(flux, chat, model) | {"messages": "1-3"})
+    assert "try-two" not in elsewhere
+    kept = Job.objects.for_user(alice).filter(kind="try_prompt").exclude(result={})
+    assert kept.count() == 1, "another stretch drops both"
 
 
 @pytest.mark.parametrize(
