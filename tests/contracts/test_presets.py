@@ -139,7 +139,7 @@ def test_prices_in_nanogpts_list(alice: User, fake: FakeModel, monkeypatch: pyte
     fake.facts["fake-small"] = {"pricing": pricing}
     row = connect(monkeypatch, alice, fake, "nanogpt")
     refresh_listing(row)
-    assert row.listing.models_json[0] == {"id": "fake-small", "in": "0.5", "out": "1.5"}
+    assert row.listing.models_json[0] == {"id": "fake-small", "in": "0.5", "out": "1.5", "upstream": "fake"}
 
 
 @pytest.mark.parametrize(("preset", "field"), [("openrouter", "context_length"), ("groq", "context_window")])
