@@ -65,8 +65,8 @@ def from_stored(row: Any) -> Listed:
         return Listed(str(row))
     paid, made, cached = (_amount(row.get(name), Decimal(1)) for name in ("in", "out", "cached"))
     name, upstream = (_text(row.get(field)) for field in ("name", "upstream"))
-    kept = row.get("flags") if isinstance(row.get("flags"), list) else []
-    flags = tuple(flag for flag in FLAGS if flag in kept)
+    kept = row.get("flags")
+    flags = tuple(flag for flag in FLAGS if isinstance(kept, list) and flag in kept)
     return Listed(str(row.get("id", "")), paid, made, cached, _context(row), name, upstream, flags)
 
 
