@@ -17,8 +17,9 @@ class Preset:
 
     `wire`: a name in wires.py. `reach`: providers/network.py, or "builtin". `key_use`: "required", "optional" or
     "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the example. `models_query`
-    goes behind the address of the list of models. `groups_models`: the list has models of many makers. `hints`: what
-    to do about an error_type at this provider.
+    goes behind the address of the list of models. `subscription_path` leads to the list of those that a
+    subscription pays for. `groups_models`: the list has models of many makers. `hints`: what to do about an error_type
+    at this provider.
     """
 
     key: str
@@ -30,6 +31,7 @@ class Preset:
     key_use: str = "required"
     lists_models: bool = True
     models_query: str = ""
+    subscription_path: str = ""
     groups_models: bool = False
     default_model: str = ""
     key_page: str = ""
@@ -153,6 +155,7 @@ _BY_NAME = (
         _("One key, hundreds of models"),
         "https://nano-gpt.com/api/v1",
         models_query="detailed=true",  # with prices
+        subscription_path="/../subscription/v1/models",
         groups_models=True,
         key_page="https://nano-gpt.com/api",
     ),

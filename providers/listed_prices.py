@@ -45,6 +45,10 @@ class Listed:
         """The list names a price, and it is nothing."""
         return self.input == 0 == self.output
 
+    def also(self, flag: str) -> Listed:
+        """The same with one more of FLAGS."""
+        return replace(self, flags=tuple(one for one in FLAGS if one in {*self.flags, flag}))
+
     def stored(self) -> str | dict[str, Any]:
         """What ModelListing keeps: the bare id, or {"id"} with "in" and "out", perhaps "cached", and what else the
         list told."""

@@ -180,8 +180,12 @@ def test_nanogpts_list_is_grouped_by_who_made_them(
         fake.facts["fake-small"] = {"owned_by": "zhipu", "name": "Small", "capabilities": ["reasoning"], **unit}
         fake.facts["fake-large"] = {"provider": "Acme", "isOpenSource": True, **unit}
         connecting.refresh_listing(row)
+        assert len(page(alice_client, row).select(".chip")) == 2  # who pays for what is not told: no filter, no failure
+        fake.included = ("fake-large", "gone")
+        connecting.refresh_listing(row)
+    assert ids(page(alice_client, row, only="subscription")) == ["fake-large"]
     found = page(alice_client, row)
-    assert titles(found) == ["Acme 1", "zhipu 1"] and len(found.select(".chip")) == 2
+    assert titles(found) == ["Acme 1", "zhipu 1"] and len(found.select(".chip")) == 3
     assert "$1.00" in found.get_text() and "Small" in found.get_text()
 
 
