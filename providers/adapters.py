@@ -63,7 +63,20 @@ def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Liste
     with open_line(connection, stop) as line:
         query = f"?{line.preset.models_query}" if line.preset.models_query else ""
         answer = line.client.get(line.wire.MODELS_PATH + query, headers=line.headers, stop=stop, idle=15, total=30)
-        return _read(line, connection.name, answer, line.wire.model_rows)
+        found = _read(line, connection.name, answer, line.wire.model_rows)
+        included = _included(line, connection.name, stop)
+        return [row.also("subscription") if row.id in included else row for row in found]
+
+
+def _included(line: Line, name: str, stop: Stop | None) -> set[str]:
+    """Ids of the models that a subscription pays for; without an answer the list has just no such mark."""
+    if not line.preset.subscription_path:
+        return set()
+    try:
+        answer = line.client.get(line.preset.subscription_path, headers=line.headers, stop=stop, idle=5, total=10)
+        return {row.id for row in _read(line, name, answer, line.wire.model_rows)}
+    except (ProviderError, TransportError):
+        return set()
 
 
 def _read(line: Line, name: str, answer: Answer, read: Callable[[dict[str, Any]], T]) -> T:

@@ -17,7 +17,9 @@ class Preset:
 
     `wire`: a name in wires.py. `reach`: providers/network.py, or "builtin". `key_use`: "required", "optional" or
     "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the example. `models_query`
-    goes behind the address of the list of models. `hints`: what to do about an error_type at this provider.
+    goes behind the address of the list of models. `subscription_path` leads to the list of those that a
+    subscription pays for. `groups_models`: the list has models of many makers. `hints`: what to do about an error_type
+    at this provider.
     """
 
     key: str
@@ -29,6 +31,8 @@ class Preset:
     key_use: str = "required"
     lists_models: bool = True
     models_query: str = ""
+    subscription_path: str = ""
+    groups_models: bool = False
     default_model: str = ""
     key_page: str = ""
     headers: dict[str, str] = field(default_factory=dict)
@@ -95,6 +99,7 @@ _RECOMMENDED = (
         "OpenRouter",
         _("One key, hundreds of models"),
         "https://openrouter.ai/api/v1",
+        groups_models=True,
         default_model="openai/gpt-4.1-nano",
         key_page="https://openrouter.ai/keys",
         headers={"X-Title": "CharMem"},
@@ -150,6 +155,8 @@ _BY_NAME = (
         _("One key, hundreds of models"),
         "https://nano-gpt.com/api/v1",
         models_query="detailed=true",  # with prices
+        subscription_path="/../subscription/v1/models",
+        groups_models=True,
         key_page="https://nano-gpt.com/api",
     ),
     _hosted(

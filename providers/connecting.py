@@ -82,6 +82,17 @@ def change_connection(connection: Connection, wish: Wish) -> Connection:
     return connection
 
 
+def choose_model(connection: Connection, model: str) -> None:
+    """Another model; everything else stays as it is. Raises ConnectionProblem."""
+    wanted = _fitting("model", model.strip())
+    if not wanted:
+        raise ConnectionProblem("model", _("Choose a model, or type its name. Nothing was changed."))
+    connection.model = wanted
+    connection.down_until, connection.down_reason = None, ""
+    connection.save(update_fields=["model", "down_until", "down_reason", "updated_at"])
+    wake_paused("budget", connection.owner)
+
+
 def set_key(connection: Connection, key: str) -> None:
     """Seal a key into the row (not saved yet); "" forgets it."""
     key = key.strip()

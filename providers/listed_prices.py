@@ -1,15 +1,18 @@
-"""What a provider's list of models says that its models cost, and how much they take at once. Pure.
+"""What a provider's list of models says of them: price, how much they take at once, name, kind. Pure.
 
 Read are the forms that providers publish: OpenRouter ("pricing": {"prompt", "completion", "input_cache_read"}, dollars
 for one token as text), NanoGPT (the same names with "unit": "per_million_tokens"), Together ("pricing": {"input",
 "output"}, dollars for a million), DeepInfra ("metadata": {"pricing": {"input_tokens", …}}, dollars for a million).
 Anything that cannot be read with certainty has no price: a wrong one would be worse than none.
+
+Who made a model ("provider", or "owned_by" where NanoGPT's detailed list tells prices) and what it is (FLAGS) are read
+where the list tells them, in the words of NanoGPT; OpenRouter names reasoning among "supported_parameters".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -18,26 +21,45 @@ DEAREST = Decimal(10_000)  # dollars a million tokens; more is a misreading of t
 CENT_OF_A_CENT = Decimal("0.000001")
 CONTEXTS = ("context_length", "context_window", "max_context_length", "max_model_len", "inputTokenLimit", "context")
 LARGEST_CONTEXT = 1_000_000_000
+NAMES = ("displayName", "display_name", "name")
+LONGEST_NAME = 120
+FLAGS = ("subscription", "open", "roleplay", "reasoning")
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One model of a list: its id, and where the list names them dollars a million tokens and the context window."""
+    """One model of a list: its id, and where the list names them dollars a million tokens, the context window, what
+    people call it, who made it, and some of FLAGS."""
 
     id: str
     input: Decimal | None = None
     output: Decimal | None = None
     cached: Decimal | None = None
     context: int | None = None
+    name: str = ""
+    upstream: str = ""
+    flags: tuple[str, ...] = ()
 
-    def stored(self) -> str | dict[str, str | int]:
-        """What ModelListing keeps: the bare id, or {"id"} with "in" and "out", perhaps "cached", and "context"."""
-        found: dict[str, str | int] = {"id": self.id}
+    @property
+    def is_free(self) -> bool:
+        """The list names a price, and it is nothing."""
+        return self.input == 0 == self.output
+
+    def also(self, flag: str) -> Listed:
+        """The same with one more of FLAGS."""
+        return replace(self, flags=tuple(one for one in FLAGS if one in {*self.flags, flag}))
+
+    def stored(self) -> str | dict[str, Any]:
+        """What ModelListing keeps: the bare id, or {"id"} with "in" and "out", perhaps "cached", and what else the
+        list told."""
+        found: dict[str, Any] = {"id": self.id}
         if self.input is not None and self.output is not None:
             found |= {"in": str(self.input), "out": str(self.output)}
             found |= {} if self.cached is None else {"cached": str(self.cached)}
         if self.context is not None:
             found["context"] = self.context
+        told = {"name": self.name, "upstream": self.upstream, "flags": list(self.flags)}
+        found |= {field: value for field, value in told.items() if value}
         return found if len(found) > 1 else self.id
 
 
@@ -46,18 +68,55 @@ def from_stored(row: Any) -> Listed:
     if not isinstance(row, dict):
         return Listed(str(row))
     paid, made, cached = (_amount(row.get(name), Decimal(1)) for name in ("in", "out", "cached"))
-    return Listed(str(row.get("id", "")), paid, made, cached, _context(row))
+    name, upstream = (_text(row.get(field)) for field in ("name", "upstream"))
+    kept = row.get("flags")
+    flags = tuple(flag for flag in FLAGS if isinstance(kept, list) and flag in kept)
+    return Listed(str(row.get("id", "")), paid, made, cached, _context(row), name, upstream, flags)
 
 
 def read_row(name: str, row: Any) -> Listed:
     """One row of a provider's list."""
-    pricing, context = _pricing(row), _context(row)
+    pricing = _pricing(row)
+    bare = _told(name, row, pricing)
     for input_name, output_name, cached_name, factor in _forms(pricing):
         names = (input_name, output_name, cached_name)
         paid, made, cached = (_amount(pricing.get(field), factor) for field in names)
         if paid is not None and made is not None:
-            return Listed(name, paid, made, cached, context)
-    return Listed(name, context=context)
+            return replace(bare, input=paid, output=made, cached=cached)
+    return bare
+
+
+def _told(name: str, row: Any, pricing: Mapping[str, Any]) -> Listed:
+    """The model without its price."""
+    if not isinstance(row, dict):
+        return Listed(name)
+    called = next((text for text in (_text(row.get(field)) for field in NAMES) if text), "")
+    called = "" if called.removeprefix("models/") == name else called
+    upstream = _text(row.get("provider")) or (_text(row.get("owned_by")) if "unit" in pricing else "")
+    return Listed(name, context=_context(row), name=called, upstream=upstream, flags=_flags(row))
+
+
+def _flags(row: Mapping[str, Any]) -> tuple[str, ...]:
+    subscription = row.get("subscription")
+    included = subscription.get("included") if isinstance(subscription, dict) else subscription
+    told = {
+        "subscription": included is True,
+        "open": row.get("isOpenSource") is True,
+        "roleplay": _text(row.get("category")).lower().startswith("roleplay"),
+        "reasoning": _has(row.get("capabilities"), "reasoning") or _has(row.get("supported_parameters"), "reasoning"),
+    }
+    return tuple(flag for flag in FLAGS if told[flag])
+
+
+def _has(value: Any, word: str) -> bool:
+    """A list that holds the word, or an object in which it is true."""
+    return value.get(word) is True if isinstance(value, dict) else isinstance(value, list) and word in value
+
+
+def _text(value: Any) -> str:
+    """One short line; nothing for what is no text."""
+    line = " ".join(value[: LONGEST_NAME * 4].split()) if isinstance(value, str) else ""
+    return "".join(letter for letter in line if letter.isprintable())[:LONGEST_NAME]
 
 
 def _context(row: Any) -> int | None:

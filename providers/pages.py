@@ -123,6 +123,7 @@ class FormPage:
     price: Price = prices.UNKNOWN
     is_reading: bool = False
     context: int | None = None
+    offered: int = 0
 
 
 def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
@@ -147,4 +148,4 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
     is_reading = connection == queries.connection_for(connection.owner, EXTRACTION)
     price = prices.price_of(connection)
-    return FormPage(more, models, connection.tested_at, steps, result, price, is_reading, context)
+    return FormPage(more, models, connection.tested_at, steps, result, price, is_reading, context, len(listed))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Avg, Case, Count, F, FilteredRelation, Q, QuerySet, Sum, Value, When
+from django.db.models import Avg, Case, Count, F, FilteredRelation, Max, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from accounts.models import User
 from jobs.models import Job
 from providers.ledger import UNFINISHED
-from providers.models import Call, Connection, Duty
+from providers.models import Call, Connection, Duty, ModelListing
 
 TOKENS = Coalesce(F("prompt_tokens"), 0) + Coalesce(F("completion_tokens"), 0)
 
@@ -97,6 +97,18 @@ def calls(user: User, since: datetime | None = None) -> QuerySet[Call]:
     """Ledger rows, newest first."""
     rows = Call.objects.for_user(user).order_by("-started_at")
     return rows.filter(started_at__gte=since) if since else rows
+
+
+def kept_list(connection: Connection) -> ModelListing | None:
+    """The models that a connection of this person offered when it was last asked."""
+    return ModelListing.objects.for_user(connection.owner).filter(connection=connection).first()
+
+
+def lately_used(connection: Connection, *, days: int = 30, most: int = 5) -> list[str]:
+    """The models that its owner asked through it in the last days, the latest first."""
+    rows = calls(connection.owner, timezone.now() - timedelta(days=days)).filter(connection=connection)
+    named = rows.exclude(model="").order_by().values("model").annotate(last=Max("started_at")).order_by("-last")
+    return [row["model"] for row in named[:most]]
 
 
 def start_of_today() -> datetime:

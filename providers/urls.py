@@ -15,6 +15,7 @@ urlpatterns = [
     path("settings/models/<uuid:pk>/", views.edit, name="edit"),
     path("settings/models/<uuid:pk>/test", views.test, name="test"),
     path("settings/models/<uuid:pk>/models", views.models, name="models"),
+    path("settings/models/<uuid:pk>/choose/", views.choose, name="choose"),
     path("settings/models/<uuid:pk>/default", views.default, name="default"),
     path("settings/models/<uuid:pk>/forget-key", views.forget_key, name="forget_key"),
     path("settings/models/<uuid:pk>/delete/", views.delete, name="delete"),

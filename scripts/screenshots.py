@@ -184,6 +184,7 @@ def _frame(scene: dict[str, Any]) -> dict[str, str]:
         "model-kinds": "/settings/models/new/",
         "model-new": "/settings/models/new/openrouter/",
         "model": f"/settings/models/{scene['paid'].pk}/",
+        "model-choose": f"/settings/models/{scene['paid'].pk}/choose/",
         "model-bad": f"/settings/models/{scene['free'].pk}/",
         "model-delete": f"/settings/models/{scene['paid'].pk}/delete/",
         "networks": "/settings/models/networks/",

@@ -1,6 +1,7 @@
 """Pages of the providers app."""
 
 from providers.views import budgets
+from providers.views.choosing import choose
 from providers.views.connections import (
     connection_list,
     default,
@@ -20,6 +21,7 @@ __all__ = [
     "budgets",
     "calls",
     "calls_csv",
+    "choose",
     "connection_list",
     "default",
     "delete",

@@ -86,15 +86,16 @@ def test(request: PersonRequest, pk: str) -> HttpResponse:
 def models(request: PersonRequest, pk: str) -> HttpResponse:
     """Get the list of models again."""
     connection = owned(Connection, request, pk=pk)
+    back = "providers:choose" if request.POST.get("back") == "choose" else "providers:edit"
     if not testing.may_test(request.user):
         messages.error(request, _(TOO_MANY))
-        return redirect("providers:edit", connection.pk)
+        return redirect(back, connection.pk)
     try:
         found = connecting.refresh_listing(connection)
         messages.success(request, _("%(n)d models are offered.") % {"n": len(found)})
     except ProviderError as error:
         messages.error(request, error.sentence)
-    return redirect("providers:edit", connection.pk)
+    return redirect(back, connection.pk)
 
 
 @require_POST

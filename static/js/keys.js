@@ -3,6 +3,7 @@
 //   data-names="e" beside data-key-label: only stands in the list, for a key that each of many rows has
 //   data-go="c"    g, then c: goes there
 //   data-item      one of the things that j and k walk through; its own data-key controls come first
+//   data-arrows    in here the arrow keys walk too, also out of a field of one line
 const WAIT = 1200;
 let goUntil = 0;
 
@@ -76,7 +77,14 @@ document.addEventListener("click", (event) => {
 }, true);
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step && !event.shiftKey && event.target.closest?.("[data-arrows]")) {
+    walk(step);
+    event.preventDefault();
+    return;
+  }
+  if (isTyping(event.target)) return;
   if (document.querySelector("dialog:modal")) return;
   if (goUntil > event.timeStamp) {
     goUntil = 0;

@@ -128,7 +128,8 @@ def test_gemini(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -
 def test_lists_of_models(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch, preset: str) -> None:
     row = connect(monkeypatch, alice, fake, preset)
     assert refresh_listing(row) == ["fake-small", "fake-large"] == listed_models(row)
-    (sent,) = fake.requests
+    sent, *more = fake.requests
+    assert [one.path for one in more] == (["/api/subscription/v1/models"] if preset == "nanogpt" else [])
     assert sent.method == "GET" and sent.path.endswith("/models") and len(keys_in(sent)) == 1
     queries: dict[str, str] = {"anthropic": "limit=1000", "gemini": "pageSize=1000", "nanogpt": "detailed=true"}
     assert sent.query == queries.get(preset, "")
@@ -139,7 +140,7 @@ def test_prices_in_nanogpts_list(alice: User, fake: FakeModel, monkeypatch: pyte
     fake.facts["fake-small"] = {"pricing": pricing}
     row = connect(monkeypatch, alice, fake, "nanogpt")
     refresh_listing(row)
-    assert row.listing.models_json[0] == {"id": "fake-small", "in": "0.5", "out": "1.5"}
+    assert row.listing.models_json[0] == {"id": "fake-small", "in": "0.5", "out": "1.5", "upstream": "fake"}
 
 
 @pytest.mark.parametrize(("preset", "field"), [("openrouter", "context_length"), ("groq", "context_window")])

@@ -113,6 +113,7 @@ PURE = [
     "providers/base.py",
     "providers/extra_body.py",
     "providers/listed_prices.py",
+    "providers/model_advice.py",
     "providers/pauses.py",
     "providers/periods.py",
     "providers/quoting.py",

@@ -91,6 +91,7 @@ class FakeModel:
     def __init__(self, *, models: tuple[str, ...] = ("fake-small", "fake-large"), key: str = "") -> None:
         self.models = models
         self.facts: dict[str, dict[str, Any]] = {}  # what /v1/models says of a model beside its id
+        self.included: tuple[str, ...] | None = None  # what /subscription/v1/models lists; None: there is no such list
         self.key = key
         self.needs_version = True
         self.latency = 0.0
@@ -241,6 +242,8 @@ def _lists(fake: FakeModel, path: str) -> Any:
     if path == "/v1beta/models":
         methods = {"supportedGenerationMethods": ["generateContent"], "inputTokenLimit": 1048576}
         return {"models": [{"name": f"models/{m}", **methods, **fake.facts.get(m, {})} for m in fake.models]}
+    if "/subscription/" in path:
+        return {"object": "list", "data": [{"id": m, "object": "model"} for m in fake.included or ()]}
     if path.endswith("/models"):
         rows = [{"id": m, "object": "model", "owned_by": "fake", **fake.facts.get(m, {})} for m in fake.models]
         return {"object": "list", "data": rows}
@@ -300,6 +303,8 @@ def _handler(fake: FakeModel) -> type[BaseHTTPRequestHandler]:
                 return self._send(401, {"error": {"message": "Incorrect API key provided"}})
             if fake.needs_version and path in ("/models", "/chat/completions"):
                 return self._send(404, "404 page not found", {"Content-Type": "text/plain"})
+            if fake.included is None and "/subscription/" in path:
+                return self._send(404, {"error": {"message": "Not found"}})
             if self.command == "GET":
                 return self._send(200, _lists(fake, path))
             plain = _posts(fake, path, body)

@@ -12,7 +12,7 @@ from accounts import invitations
 from accounts.models import User
 from jobs.models import Job, JobEvent
 from providers import assigning
-from providers.models import Call, Connection
+from providers.models import Call, Connection, ModelListing
 from sync.models import Character, Tavern
 from tests.support.builders import make_call, make_connection, make_grant, make_issue, make_job, make_tavern
 from tests.support.people import make_person
@@ -55,9 +55,31 @@ def add_jobs(alice: User) -> dict[str, Any]:
         for n in range(calls):
             make_call(alice, paid, job=job, model=paid.model, cost=Decimal("0.0013") + n * Decimal("0.0001"))
     free = _spend(alice, paid)
+    _offer(paid)
     assigning.assign(alice, "extraction", None, [free])
     assigning.assign(alice, "conversion", free)
     return {"running": running, "failed-job": failed, "paused": paused, "paid": paid, "free": free}
+
+
+def _offer(paid: Connection) -> None:
+    """A list as NanoGPT and OpenRouter give it: known names, and hundreds of others."""
+    known = [
+        ("z-ai/glm-4.7", "GLM 4.7", "0.4", "1.75", 202_752, ["subscription", "open", "reasoning"]),
+        ("deepseek/deepseek-v3.2", "DeepSeek V3.2", "0.27", "0.41", 163_840, ["subscription", "open"]),
+        ("mistralai/mistral-large-2512", "Mistral Large 3 2512", "0.5", "1.5", 262_144, ["open"]),
+        ("nousresearch/hermes-4-405b", "Hermes 4 405B", "1", "3", 131_072, ["open", "roleplay"]),
+        ("qwen/qwen3-235b-a22b-2507", "Qwen3 235B A22B Instruct 2507", "0.07", "0.46", 262_144, ["open"]),
+        ("meta-llama/llama-3.2-1b-instruct", "Llama 3.2 1B Instruct", "0", "0", 60_000, ["open"]),
+        (paid.model, "", "0.1", "0.4", 1_047_576, []),
+    ]
+    rows = [dict(zip(("id", "name", "in", "out", "context", "flags"), row, strict=True)) for row in known]
+    makers = ("anthropic", "google", "thedrummer", "a-maker-with-a-long-name-of-its-own")
+    rows += [
+        {"id": f"{maker}/lantern-{n}-{n * 7}b-instruct-with-a-long-tail", "in": f"0.{n:02}", "out": f"{n}.5"}
+        for maker in makers
+        for n in range(1, 90)
+    ]
+    ModelListing.objects.create(connection=paid, models_json=rows)
 
 
 def _spend(alice: User, paid: Connection) -> Connection:
