@@ -69,10 +69,12 @@ def add_connection(user: User, wish: Wish, *, is_default: bool | None = None) ->
 def change_connection(connection: Connection, wish: Wish) -> Connection:
     """Change a connection. Another address makes CharMem forget the key, unless a new one comes with it (§9.8), and
     the list of models with their prices, and what was learned about them."""
-    before = connection.base_url
+    before = connection.base_url, connection.model, connection.key_sealed
     _apply(connection, _preset(connection.preset), wish)
     connection.down_until, connection.down_reason = None, ""  # whatever failed may be right now
-    has_moved = connection.base_url != before
+    if before != (connection.base_url, connection.model, connection.key_sealed):
+        connection.tested_at, connection.test_result = None, {}  # that was about another one
+    has_moved = connection.base_url != before[0]
     if has_moved:
         connection.learned = {}
     connection.save(update_fields=WRITTEN | {"learned"} if has_moved else WRITTEN)
@@ -87,9 +89,11 @@ def choose_model(connection: Connection, model: str) -> None:
     wanted = _fitting("model", model.strip())
     if not wanted:
         raise ConnectionProblem("model", _("Choose a model, or type its name. Nothing was changed."))
+    if wanted != connection.model:
+        connection.tested_at, connection.test_result = None, {}
     connection.model = wanted
     connection.down_until, connection.down_reason = None, ""
-    connection.save(update_fields=["model", "down_until", "down_reason", "updated_at"])
+    connection.save(update_fields=["model", "tested_at", "test_result", "down_until", "down_reason", "updated_at"])
     wake_paused("budget", connection.owner)
 
 
@@ -126,10 +130,8 @@ def delete_connection(connection: Connection) -> None:
 def refresh_listing(connection: Connection, stop: Stop | None = None) -> list[str]:
     """Ask the server for its models and keep the list. Raises ProviderError."""
     found = adapters.fetch_models(connection, stop)
-    listing = ModelListing.objects.for_user(connection.owner).filter(connection=connection)
-    if listing.exists():
-        listing.get().delete()
-    ModelListing.objects.create(connection=connection, models_json=[row.stored() for row in found])
+    kept = {"models_json": [row.stored() for row in found]}
+    ModelListing.objects.for_user(connection.owner).update_or_create(connection=connection, defaults=kept)
     return [row.id for row in found]
 
 

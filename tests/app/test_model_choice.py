@@ -126,6 +126,24 @@ def test_choosing_keeps_everything_else(alice: User, alice_client: Client, row: 
     assert len(connecting.listed_models(row)) == 5
 
 
+def test_a_test_says_nothing_of_another_model(alice: User, alice_client: Client, row: Connection) -> None:
+    row.tested_at, row.test_result = timezone.now(), {"state": "ok"}
+    row.save()
+    connecting.choose_model(row, "plain")
+    row.refresh_from_db()
+    assert row.test_result == {"state": "ok"}, "the same model again"
+    alice_client.post(path(row), {"model": "wren-rp"})
+    row.refresh_from_db()
+    assert (row.tested_at, row.test_result) == (None, {})
+    kept = connecting.Wish("openrouter", name=row.name, model=row.model)
+    connecting.change_connection(row, kept)
+    row.tested_at, row.test_result = timezone.now(), {"state": "ok"}
+    row.save()
+    assert connecting.change_connection(row, kept).test_result == {"state": "ok"}
+    another = connecting.Wish("openrouter", name=row.name, model=row.model, key="sk-another-key-altogether")
+    assert connecting.change_connection(row, another).tested_at is None
+
+
 @pytest.mark.parametrize("model", ["", "  ", "x" * 201, "a\x00b"])
 def test_what_cannot_be_a_model_changes_nothing(alice_client: Client, row: Connection, model: str) -> None:
     answer = alice_client.post(path(row), {"model": model}, follow=True)
