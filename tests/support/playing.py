@@ -21,6 +21,7 @@ MAKE_GROUP = """async (fields) => { const headers = SillyTavern.getContext().get
   return (await answer.json()).id; }"""
 COUNT = "() => SillyTavern.getContext().chat.length"
 IS_DONE = "(n) => SillyTavern.getContext().chat.length >= n && !document.body.dataset.generating"
+IS_SWIPED = "(t) => SillyTavern.getContext().chat.at(-1).mes === t && !document.body.dataset.generating"
 EDIT = """async ([number, text]) => { const message = document.querySelector(`.mes[mesid="${number}"]`);
   message.querySelector('.mes_edit').click();
   while (!message.querySelector('.edit_textarea')) await new Promise(r => setTimeout(r, 20));
@@ -67,7 +68,7 @@ def swipe(tab: Tab, model: FakeModel, answer: str) -> None:
     """Have the last message answered anew, with the arrow beside it, which every version has."""
     model.rule = lambda _prompt: answer
     tab.js("() => document.querySelector('.last_mes .swipe_right').click()")
-    tab.page.wait_for_function("(t) => SillyTavern.getContext().chat.at(-1).mes === t", arg=answer)
+    tab.page.wait_for_function(IS_SWIPED, arg=answer, timeout=60_000)
 
 
 def names(tab: Tab) -> list[Any]:
