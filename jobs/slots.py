@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+SHARED = 8  # slots of each of two processes that work side by side
 SHARED_SECONDS = 10.0
 
 

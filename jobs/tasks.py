@@ -18,11 +18,10 @@ from django.db import DatabaseError, close_old_connections
 from jobs.chunk import run_next
 from jobs.clock import run_in_turn
 from jobs.reaper import reap
-from jobs.slots import Slots
+from jobs.slots import SHARED, Slots
 from jobs.stopping import is_stopping, request_stop
 
 logger = logging.getLogger(__name__)
-SHARED = 8  # slots beside a process that helps, which has about as many
 slots = Slots(max(1, getattr(settings, "WORKER_THREADS", 16) - 2), SHARED)
 
 

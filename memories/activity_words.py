@@ -63,19 +63,23 @@ def no_answer(error: ProviderError, seconds: float) -> str:
 
 
 def judged(findings: Findings) -> str:
-    refused, held = findings.refused, len(findings.held)
-    count = findings.memories + findings.repeated + held + refused
+    count = findings.memories + findings.repeated + len(findings.held) + findings.refused
     text = ngettext("The answer holds %(n)d memory", "The answer holds %(n)d memories", count) % {"n": count}
+    found = fates(findings, mended=findings.mended)
+    return f"{text}: {found}." if found else f"{text}."
+
+
+def fates(findings: Findings, *, mended: int = 0) -> str:
+    """What became of those that were not simply kept: counts in words, "" for none."""
     notes = [
         (findings.repeated, _("%(n)d known already, or said twice, and left out")),
         (findings.similar, _("%(n)d similar to a known one")),
         (findings.unverified, _("%(n)d marked with a doubt")),
-        (findings.mended, _("%(n)d mended by the model")),
-        (held, _("%(n)d held back for you to decide")),
-        (refused, _("%(n)d refused before and left out")),
+        (mended, _("%(n)d mended by the model")),
+        (len(findings.held), _("%(n)d held back for you to decide")),
+        (findings.refused, _("%(n)d refused before and left out")),
     ]
-    found = [words % {"n": n} for n, words in notes if n]
-    return f"{text}: {'; '.join(found)}." if found else f"{text}."
+    return "; ".join(words % {"n": n} for n, words in notes if n)
 
 
 def saved(name: str, count: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
+from functools import partial
 
 from django.db.models import Sum
 from django.db.models.functions import Coalesce
@@ -16,11 +17,13 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.ownership import ScopedQuerySet
+from jobs.run import JobRun
+from memories import activity
 from memories.automatic_rules import is_passed
 from memories.chosen import choices_for, own_values
 from memories.extraction_plan import Question
 from memories.local_time import local_now
-from providers.base import Request
+from providers.base import Completion, Request
 from providers.budget_sums import UNDER_WAY
 from providers.budgets import need_of
 from providers.ledger import UNFINISHED
@@ -49,7 +52,15 @@ def check(user: User, question: Question, request: Request) -> None:
         raise DayIsSpentError(need)
 
 
-def allows(user: User, question: Question, request: Request, connection: Connection) -> bool:
+def complete(run: JobRun, question: Question, request: Request) -> Completion:
+    """activity.complete for what `question` leads to, inside the day's budget whoever answers. DayIsSpentError before
+    a call that could pass it."""
+    check(run.owner, question, request)
+    may_ask = partial(_allows, run.owner, question, request)
+    return activity.complete(run, question.connection, request, may_ask)
+
+
+def _allows(user: User, question: Question, request: Request, connection: Connection) -> bool:
     """Whether another connection than the question's own may be asked it."""
     try:
         check(user, replace(question, connection=connection), request)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobPaused, JobRun, Stopped
-from memories import activity, day_budget
+from memories import day_budget
 from memories.answer import Answer
 from memories.extraction_plan import Question
 from providers.base import Completion, ProviderError
@@ -55,10 +54,8 @@ def ask_once(run: JobRun, question: Question, answer_tokens: int) -> Read | None
     for and that could pass its budget."""
     run.check()
     request = question.request(answer_tokens, run.job)
-    day_budget.check(run.owner, question, request)
     try:
-        may_ask = partial(day_budget.allows, run.owner, question, request)
-        done = activity.complete(run, question.connection, request, may_ask)
+        done = day_budget.complete(run, question, request)
     except ProviderError as error:
         if error.error_type == "reasoning_only":
             return None

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from jobs.run import JobFailed, JobRun
 from memories import activity, gate_counts, held, scopes, watermark
+from memories.activity_words import fates
 from memories.blocks import timestamp
 from memories.extraction_judge import Findings
 from memories.extraction_verdict import REPEATED, marked
@@ -194,13 +195,5 @@ def tell(run: JobRun, findings: Findings, chunk: Chunk, whose: str = "") -> None
         "%(n)d memories from messages %(first)d to %(last)d.",
         count,
     ) % {"first": chunk.first_index, "last": chunk.last_index, "n": count}
-    notes = [
-        (findings.repeated, _("%(n)d known already, or said twice, and left out")),
-        (findings.similar, _("%(n)d similar to a known one")),
-        (findings.unverified, _("%(n)d marked with a doubt")),
-        (len(findings.held), _("%(n)d held back for you to decide")),
-        (findings.refused, _("%(n)d refused before and left out")),
-    ]
-    extra = "; ".join(words % {"n": number} for number, words in notes if number)
     text = f"{whose}: {text}" if whose else text
-    run.log(f"{text} {extra}".strip(), "good" if count else "info")
+    run.log(f"{text} {fates(findings)}".strip(), "good" if count else "info")

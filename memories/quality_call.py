@@ -5,13 +5,11 @@ It is asked when the memories are already there, so it may fail in any way: then
 
 from __future__ import annotations
 
-from functools import partial
-
 import regex
 from django.utils.translation import gettext as _
 
 from jobs.run import JobRun
-from memories import activity, day_budget
+from memories import day_budget
 from memories.answer import without_reasoning
 from memories.extraction_plan import Question, seed_of
 from memories.extraction_prompt import marker
@@ -45,9 +43,7 @@ def ask(run: JobRun, question: Question, bench: Bench, text: str, bullets: str, 
         is_automatic=question.is_automatic,
     )
     try:
-        day_budget.check(run.owner, question, request)
-        may_ask = partial(day_budget.allows, run.owner, question, request)
-        done = activity.complete(run, question.connection, request, may_ask)
+        done = day_budget.complete(run, question, request)
     except day_budget.DayIsSpentError:
         run.log(_("A further check of the new memories was left out: today’s budget would not hold it."), "warn")
         return None

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Aggregate, Avg, Count
+from django.db.models import Aggregate, Avg, Count, F, Q
 from django.db.models.functions import Length
 
 from accounts.models import User
@@ -279,11 +279,9 @@ def _letters(user: User, chats: Sequence[UUID]) -> dict[UUID, float]:
 
 def _all_of(user: User, chats: Sequence[Chat]) -> dict[UUID, int]:
     """Messages that a model would be shown, by chat; what a branch shares counts with its parent, if that is here."""
-    found: dict[UUID, int] = _by_chat(user, [one.pk for one in chats], Count("pk"))
-    for chat, begin in begins_of(chats).items():
-        if begin:
-            found[chat] = Message.objects.for_user(user).filter(SHOWN, chat=chat, index__gte=begin).count()
-    return found
+    branches = [chat for chat, begin in begins_of(chats).items() if begin]
+    own = ~Q(chat__in=branches) | Q(index__gt=F("chat__fork_index"))
+    return _by_chat(user, [one.pk for one in chats], Count("pk", filter=own))
 
 
 def _by_chat(user: User, chats: Sequence[UUID], what: Aggregate) -> dict[UUID, Any]:

@@ -71,9 +71,7 @@ def change_connection(connection: Connection, wish: Wish) -> Connection:
     the list of models with their prices, and what was learned about them."""
     before = connection.base_url, connection.model, connection.key_sealed
     _apply(connection, _preset(connection.preset), wish)
-    connection.down_until, connection.down_reason = None, ""  # whatever failed may be right now
-    if before != (connection.base_url, connection.model, connection.key_sealed):
-        connection.tested_at, connection.test_result = None, {}  # that was about another one
+    _look_afresh(connection, is_another=before != (connection.base_url, connection.model, connection.key_sealed))
     has_moved = connection.base_url != before[0]
     if has_moved:
         connection.learned = {}
@@ -89,12 +87,17 @@ def choose_model(connection: Connection, model: str) -> None:
     wanted = _fitting("model", model.strip())
     if not wanted:
         raise ConnectionProblem("model", _("Choose a model, or type its name. Nothing was changed."))
-    if wanted != connection.model:
-        connection.tested_at, connection.test_result = None, {}
+    _look_afresh(connection, is_another=wanted != connection.model)
     connection.model = wanted
-    connection.down_until, connection.down_reason = None, ""
     connection.save(update_fields=["model", "tested_at", "test_result", "down_until", "down_reason", "updated_at"])
     wake_paused("budget", connection.owner)
+
+
+def _look_afresh(connection: Connection, *, is_another: bool) -> None:
+    """Whatever failed may be right now; a test was about what the connection led to before (not saved yet)."""
+    connection.down_until, connection.down_reason = None, ""
+    if is_another:
+        connection.tested_at, connection.test_result = None, {}
 
 
 def set_key(connection: Connection, key: str) -> None:

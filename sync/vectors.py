@@ -64,16 +64,17 @@ def rebuild_index(attachment: Attachment, *, force: bool = False) -> bool:
         return True
     try:
         found = outbox.read_file(attachment)
-        chunks = _chunks(attachment, found[0]) if found else []
+        if found is None:
+            _check_possible(attachment.tavern)  # which a person can do something about
+            raise IndexNotBuilt(_("The file is not in the Data Bank yet."), state=Attachment.Index.STALE)
+        text, digest = found
+        chunks = _chunks(attachment, text)
         is_wanted_anew = force or attachment.index_hash == ANEW
-        if found is None or is_wanted_anew or not _stands_already(attachment, chunks):
+        if is_wanted_anew or not _stands_already(attachment, chunks):
             _check_possible(attachment.tavern)
-            if found is None:
-                raise IndexNotBuilt(_("The file is not in the Data Bank yet."), state=Attachment.Index.STALE)
             _note(attachment, Attachment.Index.BUILDING, "")
             with _at_work[attachment.tavern_id]:
                 _build(attachment, chunks)
-        digest = found[1]
     except IndexNotBuilt as problem:
         _note(attachment, problem.state, problem.sentence)
         return False

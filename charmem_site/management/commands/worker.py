@@ -15,7 +15,6 @@ from django.core.management.base import BaseCommand, CommandParser
 from charmem_site.serve import lifeline
 
 THREADS = 16
-HELPER_THREADS = 8  # as many as the first worker keeps beside it (jobs/tasks.py)
 SWITCH_SECONDS = 0.03  # threads that work hand over less often than by default, which cost a sixth of their time
 IDLE_SECONDS = 30.0
 SCHEDULER = "celery.beat:Scheduler"  # keeps nothing on disk: the rows know what was done
@@ -100,6 +99,7 @@ def help_out(idle: float) -> None:
     same name left behind are given back first."""
     from jobs.helping import Helper
     from jobs.lease import release_worker
+    from jobs.slots import SHARED
     from jobs.stopping import request_stop
 
     name = worker_name()
@@ -109,7 +109,7 @@ def help_out(idle: float) -> None:
     gc.collect()
     gc.freeze()
     print(f"{name} helps.", flush=True)
-    Helper(HELPER_THREADS, idle).run()
+    Helper(SHARED, idle).run()
 
 
 def keep_the_clock() -> None:
