@@ -35,6 +35,7 @@ class Tab:
         self.page = self.context.pages[0] if self.context.pages else self.context.new_page()
         self.page.on("console", lambda message: self.console.append(f"[{message.type}] {message.text}"))
         self.page.on("pageerror", lambda error: self.console.append(f"[error] {error}"))
+        self.page.on("requestfailed", lambda one: self.console.append(f"[failed] {one.method} {one.url} {one.failure}"))
 
     def open(self) -> None:
         self.page.goto(f"{self.url}/", wait_until="domcontentloaded", timeout=120_000)

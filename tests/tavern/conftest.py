@@ -1,9 +1,9 @@
-"""One real SillyTavern for all tests here, a person linked to it, and two models that log what they were asked."""
+"""A real SillyTavern for each parallel worker, a person linked to it, and two models that log what they were asked."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,15 @@ from tests.support.waiting import wait_until
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One SillyTavern serves all tests here, so all of them run on one parallel worker."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("tavern"))
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember a failure, for the tab to tell what it had printed."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -51,11 +54,13 @@ def tavern(tmp_path_factory: pytest.TempPathFactory, tavern_model: FakeModel) ->
 
 
 @pytest.fixture
-def tab(tavern: RunningTavern, tmp_path: Path) -> Iterator[Tab]:
+def tab(request: pytest.FixtureRequest, tavern: RunningTavern, tmp_path: Path) -> Iterator[Tab]:
     require("browser")
     with sync_playwright() as playwright:
         made = Tab(playwright, tavern.url, tmp_path / "profile")
         yield made
+        if request.node.stash.get(FAILED, False):
+            print("The tab said:", *made.console[-200:], sep="\n")
         made.close()
 
 
