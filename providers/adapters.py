@@ -58,6 +58,22 @@ def ask(connection: Connection, request: Request, stop: Stop, can: Abilities) ->
         return _read(line, connection.name, answer, partial(line.wire.read, name=connection.name))
 
 
+def post(
+    connection: Connection,
+    path: str,
+    body: dict[str, Any],
+    read: Callable[[dict[str, Any]], T],
+    stop: Stop | None,
+    patience: float | None = None,
+) -> T:
+    """What `read` makes of the answer to something else than a question; `patience`: seconds until it must be there,
+    in place of the usual ones. Raises ProviderError."""
+    with open_line(connection, stop) as line:
+        idle, total = (patience, patience) if patience else (line.idle, transport.TOTAL_SECONDS)
+        answer = line.client.post(path, json=body, headers=line.headers, stop=stop, idle=idle, total=total)
+        return _read(line, connection.name, answer, read)
+
+
 def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Listed]:
     """The models that the server offers, with prices where it names them. Raises ProviderError."""
     with open_line(connection, stop) as line:

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.waking import wake_paused
-from providers import queries
+from providers import embedding, queries
 from providers.models import Connection, Duty
-from providers.purposes import ROWS
+from providers.purposes import EMBEDDINGS, ROWS
 
 WAITING_FOR_OTHERS = ("budget", "rate", "server")  # causes that another connection may end
 
@@ -39,6 +39,25 @@ def assign(user: User, purpose: str, chosen: Connection | None, spares: Sequence
         )
     for cause in WAITING_FOR_OTHERS:
         wake_paused(cause, user)
+
+
+def choose_embedder(user: User, chosen: Connection | None, model: str = "") -> None:
+    """Let `chosen` measure what texts mean from now on, with this embedding model; None: words alone are compared.
+
+    ValueError with a finished sentence for connections of others, for those that have no embeddings, and without a
+    model where there is no usual one.
+    """
+    if chosen is not None:
+        if chosen.owner_id != user.pk:
+            raise ValueError(_("Choose one of your own connections. Nothing was changed."))
+        model = embedding.fitting_model(chosen, model)
+    with transaction.atomic():
+        mine = Connection.objects.for_user(user)
+        mine.update(is_default=F("is_default"))  # as above
+        Duty.objects.for_user(user).filter(purpose=EMBEDDINGS).delete()
+        if chosen is not None and mine.filter(pk=chosen.pk).exists():
+            Duty.objects.create(owner=user, purpose=EMBEDDINGS, connection=chosen, place=0, model=model)
+    wake_paused(embedding.CAUSE, user)
 
 
 def leave_to_default(user: User, purpose: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -19,6 +20,9 @@ from providers.transport import TransportError
 SHORTEST_REMEMBERED_PAUSE = 2.0
 LONG_IN_LINE = 1.0  # seconds; whoever waited longer for a place looks again before asking
 
+# One try: the connection, the request, whether to stop, and whom to tell of another try at once.
+Ask = Callable[[Connection, Request, Stop, Callable[[], None]], Reply]
+
 
 def complete(
     connection: Connection,
@@ -27,6 +31,7 @@ def complete(
     stop: Stop | None = None,
     note: Note | None = None,
     tries: int = retry.MOST_TRIES,
+    ask: Ask = learning.ask,
 ) -> Completion:
     """Ask the model behind `connection`.
 
@@ -41,7 +46,7 @@ def complete(
         with limits.slot(connection, stop) as tick:
             if time.monotonic() - came > LONG_IN_LINE:
                 _look_again(connection)
-            answered = _asked(connection, request, tick, note or _ignore, tries)
+            answered = _asked(connection, request, tick, note or _ignore, tries, ask)
     except TransportError as error:
         raise adapters.provider_error(error) from error
     # The place is somebody else's by now: whatever is written here keeps nobody from asking.
@@ -57,7 +62,7 @@ class _Answered:
     tries: int
 
 
-def _asked(connection: Connection, request: Request, tick: Stop, note: Note, most: int) -> _Answered:
+def _asked(connection: Connection, request: Request, tick: Stop, note: Note, most: int, ask: Ask) -> _Answered:
     call = budgets.open_call(connection, request)
     started = time.monotonic()
     tries = other_forms = 0
@@ -71,7 +76,7 @@ def _asked(connection: Connection, request: Request, tick: Stop, note: Note, mos
         nonlocal tries
         tries = earlier
         try:
-            return learning.ask(connection, request, tick, again)
+            return ask(connection, request, tick, again)
         except ProviderError as error:
             error.message = without_echo(error.message, request.system, request.user, connection.system_prompt)
             error.args = (error.message,)

@@ -53,7 +53,7 @@ def succeed(call: Call, connection: Connection, request: Request, reply: Reply, 
     call.status = 200
     call.error_type = ""
     _finish(call, connection, seconds, tries)
-    if usage.prompt_tokens:
+    if usage.prompt_tokens and request.max_tokens:  # a model that writes nothing has a tokenizer of its own
         _calibrate(connection, request, usage.prompt_tokens)
 
 

@@ -61,6 +61,7 @@ class Duty(OwnedModel):
     purpose = models.CharField(max_length=20)
     connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="duties")
     place = models.PositiveSmallIntegerField()
+    model = models.CharField(max_length=200, blank=True)  # for a purpose with models of its own (embedding.py)
 
     class Meta:
         constraints = (
@@ -151,6 +152,7 @@ PURPOSES = {
     "consolidation": _("Consolidation"),
     "conversion": _("Import"),
     "checking": _("Checking new memories"),
+    "embeddings": _("Embeddings"),
     "test": _("Connection test"),
 }
 

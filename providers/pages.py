@@ -17,10 +17,11 @@ from accounts.models import User
 from providers import local_model, prices, queries
 from providers.catalogue import PRESETS, Preset
 from providers.duty_page import DutyPage, duty_page
+from providers.embedding_page import EmbeddingPage, embedding_page
 from providers.forms import ConnectionForm
-from providers.models import Connection, Duty
+from providers.models import Connection, Duty, purpose_name
 from providers.prices import Price
-from providers.purposes import EXTRACTION, ROWS
+from providers.purposes import EMBEDDINGS, EXTRACTION, ROWS
 
 MOST_LISTED = 1000
 
@@ -60,6 +61,7 @@ class ListPage:
     tested: bool
     default: Connection | None
     duties: DutyPage | None
+    embeddings: EmbeddingPage
 
 
 def list_page(user: User) -> ListPage:
@@ -72,7 +74,8 @@ def list_page(user: User) -> ListPage:
     chosen, spare = [*queries.order_for(user, EXTRACTION)[:2], None, None][:2]
     is_tested = bool(chosen and chosen.test_result.get("state") == "ok")
     section = duty_page(rows, default, duties) if default else None
-    return ListPage(lines, chosen, spare, is_tested, default, section)
+    meaning = embedding_page(rows, duties)
+    return ListPage(lines, chosen, spare, is_tested, default, section, meaning)
 
 
 def _given_out(rows: Iterable[Connection], default: Connection | None, duties: Sequence[Duty]) -> dict[UUID, list[str]]:
@@ -82,7 +85,10 @@ def _given_out(rows: Iterable[Connection], default: Connection | None, duties: S
     for purpose in ROWS:
         if default is not None:
             does[chosen.get(purpose.name, default.pk)].append(purpose.label)
-    return {pk: [_("Everything")] if len(labels) == len(ROWS) else labels for pk, labels in does.items()}
+    does = {pk: [_("Everything")] if len(labels) == len(ROWS) else labels for pk, labels in does.items()}
+    if chosen.get(EMBEDDINGS) is not None:
+        does[chosen[EMBEDDINGS]].append(purpose_name(EMBEDDINGS))
+    return does
 
 
 def _line(connection: Connection, seconds: float | None, money: Decimal | None, does: list[str]) -> Line:

@@ -28,6 +28,9 @@ class Purpose:
 
 
 EXTRACTION, CONSOLIDATION, CONVERSION = "extraction", "consolidation", "conversion"
+# No row below: only who was chosen for it does it, never the default, and nobody steps in, because the vectors of two
+# models cannot be compared (embedding.py).
+EMBEDDINGS = "embeddings"
 ROWS = (
     Purpose(EXTRACTION, gettext_lazy("Reads chats and checks what it found"), also=("checking",)),
     Purpose(CONSOLIDATION, gettext_lazy("Puts memories together")),

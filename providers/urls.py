@@ -12,6 +12,7 @@ urlpatterns = [
     path("settings/models/networks/", views.networks, name="networks"),
     path("settings/models/networks/<int:pk>/remove", views.network_remove, name="network_remove"),
     path("settings/models/who-does-what", views.duties, name="duties"),
+    path("settings/models/embeddings", views.embeddings, name="embeddings"),
     path("settings/models/<uuid:pk>/", views.edit, name="edit"),
     path("settings/models/<uuid:pk>/test", views.test, name="test"),
     path("settings/models/<uuid:pk>/models", views.models, name="models"),

@@ -14,6 +14,7 @@ from providers.views.connections import (
     test,
 )
 from providers.views.duties import duties
+from providers.views.embeddings import embeddings
 from providers.views.networks import network_remove, networks
 from providers.views.spending import calls, calls_csv, spending
 
@@ -27,6 +28,7 @@ __all__ = [
     "delete",
     "duties",
     "edit",
+    "embeddings",
     "forget_key",
     "models",
     "network_remove",

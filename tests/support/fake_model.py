@@ -94,6 +94,7 @@ class FakeModel:
         self.included: tuple[str, ...] | None = None  # what /subscription/v1/models lists; None: there is no such list
         self.key = key
         self.needs_version = True
+        self.embeds_with = 200  # another status: every request for vectors is refused with it
         self.latency = 0.0
         self.stream_always = False
         self.finish_reason = "stop"
@@ -142,6 +143,12 @@ class FakeModel:
         event = threading.Event()
         self._queue.append(Scripted(200, "", hang=event))
         return event
+
+    @property
+    def embedded(self) -> list[str]:
+        """The texts of all requests for vectors."""
+        bodies = [r.body for r in self.requests if r.path.endswith("/embeddings")]
+        return [text for body in bodies for text in _embedding_texts(body)]
 
     @property
     def chats(self) -> list[Recorded]:
@@ -254,6 +261,9 @@ def _lists(fake: FakeModel, path: str) -> Any:
 
 def _posts(fake: FakeModel, path: str, body: Any) -> Any:
     """The JSON answer to a POST that needs no script: embeddings and Ollama's small change."""
+    if path.startswith("/v1beta") and path.endswith(":batchEmbedContents"):
+        texts = [one["content"]["parts"][0]["text"] for one in body["requests"]]
+        return {"embeddings": [{"values": vector(text)} for text in texts]}
     if path.endswith("/embeddings") and path.startswith("/v1"):
         rows = [
             {"object": "embedding", "index": i, "embedding": vector(t)} for i, t in enumerate(_embedding_texts(body))
@@ -307,6 +317,8 @@ def _handler(fake: FakeModel) -> type[BaseHTTPRequestHandler]:
                 return self._send(404, {"error": {"message": "Not found"}})
             if self.command == "GET":
                 return self._send(200, _lists(fake, path))
+            if fake.embeds_with != 200 and path.endswith(("/embeddings", ":batchEmbedContents")):
+                return self._send(fake.embeds_with, {"error": {"message": "no vectors today"}})
             plain = _posts(fake, path, body)
             return self._send(200, plain) if plain is not None else self._chat(path, body)
 

