@@ -5,6 +5,7 @@ All modules stand in one folder, so that each is found under its own name. `name
 * texts (pure): `blocks` the memory file as text · `formats*` foreign notes · `transcript` `plain_text` `markup` chats
   · `templating` `prompts/` · `answer` what a model said · `names` `grounding` `evidence` what a memory is based on
   · `quality*` whether it is worth keeping · `similarity` `pairs` `cues` `superseding` which memories meet
+  · `meaning*` what they mean, by vectors
   · `grouping` `conservation` what became of which
   · `merge` `outside_merge` `orders` `word_diff` `two_texts` two sides of a text · `reading` `lineage` what was read
   · `quote_*` quotes in messages · `date_span` `story_dates` days · `file_names` `price`

@@ -20,6 +20,7 @@ class MemoriesConfig(AppConfig):
             conversion_databank,
             extraction,
             forgetting,
+            meaning_job,
             review,
             spending_subjects,
             together,
@@ -45,7 +46,9 @@ class MemoriesConfig(AppConfig):
         registry.add_start(registry.Start(gettext_lazy("Read many chats"), "memories:batch", "plus"))
         registry.register(review.job_kind())
         registry.register(forgetting.job_kind())
+        registry.register(meaning_job.job_kind())
         registry.every(review.EVERY, "memories compared", review.sweep)
+        registry.every(meaning_job.EVERY, "memories measured", meaning_job.sweep)
         registry.every(automatic.EVERY, "chats to read", automatic.sweep)
         registry.every(activity_texts.EVERY, "old activity", activity_texts.purge)
         registry.add_panel(activity_page.panel)

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from jobs.run import JobFailed, JobRun
-from memories import activity, extraction_plan, queries, scopes
+from memories import activity, extraction_plan, meaning, queries, scopes
 from memories.chat_hold import hold_chat
 from memories.extraction_call import TooLong, ask
 from memories.extraction_judge import Fact, settle
@@ -150,8 +150,9 @@ def _read(work: Work, chunk: Chunk) -> None:
     file = scopes.file_of_reading(character, chat, chunk.last_index)
     known = scopes.known_facts(file, character, chat)
     texts, locked = [text for _id, text in known], places_of_locked(work.plan, file, known)
+    near = meaning.closeness(run, file, known, is_automatic=work.is_automatic)
     question = extraction_plan.question_of(
-        work.plan, chat, chunk, texts, others, locked, is_automatic=work.is_automatic
+        work.plan, chat, chunk, texts, others, locked, is_automatic=work.is_automatic, meaning=near
     )
     read = ask(run, question)
     findings = settle(run, question, read, chunk, known, character, others, work.plan.choices, chat=chat)

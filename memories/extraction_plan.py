@@ -19,6 +19,7 @@ from memories.answer import Answer, read_answer
 from memories.choices import Choices
 from memories.chosen import choices_for
 from memories.extraction_prompt import Budget, Measure, Prompt, budget, build, text_for
+from memories.known_choice import Meaning
 from memories.models import MemoryFile
 from memories.own_prompts import text_in_force
 from memories.prompts import PromptText, grammar
@@ -129,10 +130,11 @@ def question_of(
     locked: Collection[int] = (),
     *,
     is_automatic: bool = False,
+    meaning: Meaning | None = None,
 ) -> Question:
     """The question about one chunk of a chat; `known` are the texts of the character's memories in file order,
     `participants` the others of a group's chat (memories/group_chat.py), `locked` the places in `known` of memories
-    that are always shown."""
+    that are always shown; `meaning` helps to choose among the others."""
     prompt = build(
         character=plan.character.name,
         card=plan.character.card_text,
@@ -143,6 +145,7 @@ def question_of(
         measure=plan.size,
         participants=participants,
         locked=locked,
+        meaning=meaning,
     )
     subject = f"character:{plan.character.pk}/chat:{chat.pk}"
     day = plan.choices.daily_budget

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from memories.known_choice import choose, choose_card
+from memories.known_choice import Meaning, choose, choose_card
 from memories.prompts import PromptText, prompt_text, system_text
 from memories.templating import pieces
 from memories.transcript import Line, join_lines, plain_lines
@@ -74,15 +74,16 @@ def build(
     measure: Measure,
     participants: Sequence[str] = (),
     locked: Collection[int] = (),
+    meaning: Meaning | None = None,
 ) -> Prompt:
     """The prompt for one chunk. `seed` makes the marker; `participants` are the others of a group; `locked` the places
-    in `known` of memories that a person locked."""
+    in `known` of memories that a person locked; `meaning` helps to choose among them."""
     text = sizes.text
     messages, plain = join_lines(lines), plain_lines(lines)
     values = {
         "charName": " ".join(character.split()) or "the character",
         "charCard": _card(card, plain, sizes.card, measure),
-        "existingMemories": choose_known(known, plain, sizes.memories, measure, locked),
+        "existingMemories": choose_known(known, plain, sizes.memories, measure, locked, meaning),
         "recentMessages": messages,
         "participants": "\n".join(participants),
     }
@@ -104,8 +105,13 @@ def _card(card: str, messages: str, limit: int, measure: Measure) -> str:
 
 
 def choose_known(
-    known: Sequence[str], messages: str, limit: int, measure: Measure, locked: Collection[int] = ()
+    known: Sequence[str],
+    messages: str,
+    limit: int,
+    measure: Measure,
+    locked: Collection[int] = (),
+    meaning: Meaning | None = None,
 ) -> str:
     """Known memories as bullets within `limit` tokens, in file order (memories/known_choice.py)."""
-    places = choose(known, messages.split("\n\n"), limit, measure, locked)
+    places = choose(known, messages.split("\n\n"), limit, measure, locked, meaning)
     return "\n".join(f"- {known[place]}" for place in places)

@@ -4,20 +4,25 @@ All of them when they fit. Otherwise locked ones, then the newest few, then thos
 stems, or pairs of letters in scripts without spaces, so that a rare name weighs much and one that stands in every
 memory nothing. Two neighbouring sentences are asked at a time: who brings up something old does it in one breath, while
 words that a whole stretch happens to share with a memory say little.
+
+Where something can tell what texts mean (memories/meaning.py), every third memory that is added is the one closest in
+meaning; the others are found by words as ever, so that a meaning that misleads costs a third of the room at most.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 import regex
 
 from memories.evidence import COMMON, SENTENCE
 
 Measure = Callable[[str], int]
+Meaning = Callable[[Sequence[str]], Sequence[float] | None]  # of the messages: how close each memory is; None: unknown
 NEWEST = 12
 NEWEST_SHARE = 0.25  # of the room, at most, for the newest; the rest is for the closest
 WORN = 0.1  # a word in more than this share of the memories says nothing about which one is meant
@@ -25,6 +30,7 @@ MANY = 40  # memories from which on words can be worn
 SATURATION, LENGTH, USUAL_LENGTH = 1.2, 0.4, 10.0  # BM25's k1 and b, and the words of a memory
 BULLET = 2  # tokens of "- " and the line's end
 MISSES = 8  # memories in a row that are too long for what is left, before the rest is not looked at
+BY_WORDS = 2  # memories that words choose before meaning chooses one
 GAP = " […] "
 STEM = 6  # letters of a word that count: endings do not
 KEPT = 8  # files whose words are remembered
@@ -97,12 +103,17 @@ class Index:
 
 
 def choose(
-    known: Sequence[str], messages: Iterable[str], limit: int, measure: Measure, locked: Collection[int] = ()
+    known: Sequence[str],
+    messages: Sequence[str],
+    limit: int,
+    measure: Measure,
+    locked: Collection[int] = (),
+    meaning: Meaning | None = None,
 ) -> list[int]:
     """Places of the memories to show within `limit` tokens, rising: file order is kept.
 
     `locked` are places of memories that a person locked: they come first of all, the newest of them when not even they
-    fit.
+    fit. `meaning` is asked only when not all fit.
     """
     if measure("\n- ".join(known)) + BULLET <= limit:
         return list(range(len(known)))
@@ -112,9 +123,27 @@ def choose(
     newest = [place for place in range(len(known) - 1, -1, -1) if place not in chosen][:NEWEST]
     used = _take(newest, sizes, used + int((limit - used) * NEWEST_SHARE), chosen, used)
     closeness = _closeness(known, messages)
+    near = meaning(messages) if meaning is not None else None
     rest = [place for place in range(len(known)) if place not in chosen]
-    _take(sorted(rest, key=lambda place: (-closeness[place], -place)), sizes, limit, chosen, used)
+    by_words = sorted(rest, key=lambda place: (-closeness[place], -place))
+    if near is None or len(near) != len(known):
+        _take(by_words, sizes, limit, chosen, used)
+    else:
+        by_meaning = sorted(rest, key=lambda place: (-near[place], -place))
+        _take(_in_turns(by_words, by_meaning), sizes, limit, chosen, used)
     return sorted(chosen)
+
+
+def _in_turns(by_words: Sequence[int], by_meaning: Sequence[int]) -> Iterator[int]:
+    """Each place once: two of the one order, then one of the other."""
+    given: set[int] = set()
+    words = (place for place in by_words if place not in given)
+    meant = (place for place in by_meaning if place not in given)
+    while len(given) < len(by_words):
+        for source, count in ((words, BY_WORDS), (meant, 1)):
+            for place in islice(source, count):
+                given.add(place)
+                yield place
 
 
 def choose_card(card: str, messages: Iterable[str], limit: int, measure: Measure) -> str:

@@ -15,6 +15,7 @@ from memories import superseding
 from memories.similarity import duplicates, normalise
 
 DUPLICATE, SUPERSEDED = "duplicate", "superseded"
+MEANING = "meaning"  # the reason of pairs that vectors found (memories/meaning_pairs.py)
 MOST = 3  # pairs of one kind that one bullet is suggested in as the newer, and as the older one
 COMPARED = 60  # bullets that share most with one, looked at for duplicates
 SHARED = 0.5  # least weight of shared stems

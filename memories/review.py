@@ -29,7 +29,7 @@ from jobs.run import JobRun, Outcome, done
 from memories import source_changes
 from memories.extraction import KIND as READING
 from memories.models import Memory, MemoryFile, ReviewPair
-from memories.pairs import DUPLICATE, Bullet, Index, Pair
+from memories.pairs import DUPLICATE, MEANING, Bullet, Index, Pair
 
 KIND = "review"
 EVERY = 10.0  # seconds between looks for files that changed
@@ -37,6 +37,7 @@ REMEMBERED = 3  # indexes kept in memory, one for each file
 BATCH = 500
 # Decisions that took one of the two away; when both are there again, somebody undid it.
 TAKEN = ("older", "newer", "merged")
+_Key = tuple[str, frozenset[str]]  # kind and both ids
 
 
 @dataclass
@@ -116,7 +117,7 @@ def _index_of(file: MemoryFile, since: datetime | None) -> tuple[Index, list[str
     rows = Memory.objects.for_user(file.owner).filter(block__file=file, is_topic=False)
     with _lock:
         known = _known.pop(file.pk, None)
-        fresh = _bullets(rows if known is None else rows.filter(updated_at__gte=known.seen))
+        fresh = bullets(rows if known is None else rows.filter(updated_at__gte=known.seen))
         if known is None:
             people = [file.character.name, file.character.tavern.persona_name]
             known = _Known(Index((), people), max((when for _one, when in fresh), default=file.created_at))
@@ -137,7 +138,7 @@ def _index_of(file: MemoryFile, since: datetime | None) -> tuple[Index, list[str
     return known.index, [str(pk) for pk in ids if str(pk) in known.index.bullets]
 
 
-def _bullets(rows: QuerySet[Memory]) -> list[tuple[Bullet, datetime]]:
+def bullets(rows: QuerySet[Memory]) -> list[tuple[Bullet, datetime]]:
     """Bullets in file order; the story time of a block without a date is that of the block before it."""
     found, date = [], ""
     order = ("block__order", "block__created_at", "order", "created_at")
@@ -164,6 +165,37 @@ def _store(file: MemoryFile, changed: list[str], pairs: list[Pair], texts: dict[
     rows = _stored(file, None if len(changed) == len(texts) else changed)
     stored = {(row.kind, frozenset((str(row.older), str(row.newer)))): row for row in rows}
     found = {(pair.kind, frozenset((pair.older, pair.newer))): pair for pair in pairs}
+    new, reopened = _news(file, found, stored, texts)
+    again = set(changed)
+    stale = [
+        row.pk
+        for (kind, ids), row in stored.items()
+        if not row.decision and (kind, ids) not in found and (ids & again or ids - texts.keys())
+        if not _is_of_meaning(row, texts)
+    ]
+    _write(file, new, reopened, stale)
+
+
+def add(file: MemoryFile, pairs: list[Pair], texts: dict[str, str]) -> None:
+    """Add pairs that were found in another way than by words; what words told about the same two stays."""
+    ids = [one for pair in pairs for one in (pair.older, pair.newer)]
+    stored = {(row.kind, frozenset((str(row.older), str(row.newer)))): row for row in _stored(file, ids)}
+    told = {both for kind, both in stored if kind != DUPLICATE}
+    found = {(pair.kind, frozenset((pair.older, pair.newer))): pair for pair in pairs}
+    new, reopened = _news(file, {key: pair for key, pair in found.items() if key[1] not in told}, stored, texts)
+    _write(file, new, reopened, [])
+
+
+def _is_of_meaning(row: ReviewPair, texts: dict[str, str]) -> bool:
+    """Words do not see such a pair, and say nothing against it while both keep their wording."""
+    older, newer = texts.get(str(row.older)), texts.get(str(row.newer))
+    return row.reason == MEANING and older is not None and newer is not None and digest_of(older, newer) == row.digest
+
+
+def _news(
+    file: MemoryFile, found: dict[_Key, Pair], stored: dict[_Key, ReviewPair], texts: dict[str, str]
+) -> tuple[list[ReviewPair], list[ReviewPair]]:
+    """Rows that are new, and those that are looked at afresh."""
     new, reopened = [], []
     for key, pair in found.items():
         if pair.older not in texts or pair.newer not in texts:
@@ -174,12 +206,10 @@ def _store(file: MemoryFile, changed: list[str], pairs: list[Pair], texts: dict[
         elif row.digest != digest or row.decision in TAKEN:
             row.digest, row.score, row.reason, row.decision, row.decided_at = digest, pair.score, pair.reason, "", None
             reopened.append(row)
-    again = set(changed)
-    stale = [
-        row.pk
-        for (kind, ids), row in stored.items()
-        if not row.decision and (kind, ids) not in found and (ids & again or ids - texts.keys())
-    ]
+    return new, reopened
+
+
+def _write(file: MemoryFile, new: list[ReviewPair], reopened: list[ReviewPair], stale: list[uuid.UUID]) -> None:
     for start in range(0, max(len(new), len(stale), len(reopened)), BATCH):
         part = slice(start, start + BATCH)
         with transaction.atomic():

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 REASONS = {
     "same": _("the same words"),
     "alike": _("nearly the same words"),
+    "meaning": _("the same in other words"),
     "home": _("another home"),
     "work": _("other work"),
     "truth": _("put right later"),

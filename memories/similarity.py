@@ -55,11 +55,16 @@ def duplicates(text: str, known: Sequence[str], *, most: int = 5) -> list[Match]
     # Word order does not matter; scripts without spaces need the plain ratio.
     for scorer in (fuzz.token_sort_ratio, fuzz.ratio):
         for other, score, position in process.extract(text, known, scorer=scorer, score_cutoff=NEAR, limit=5):
-            if position not in found and _facts(text) == _facts(other):
+            if position not in found and same_facts(text, other):
                 found[position] = Match(position, float(score), text == other)
         if most == 1 and found:
             break
     return sorted(found.values(), key=lambda one: -one.score)[:most]
+
+
+def same_facts(one: str, other: str) -> bool:
+    """Whether neither has a number or a negation that the other lacks; both went through `normalise` already."""
+    return _facts(one) == _facts(other)
 
 
 def _facts(text: str) -> tuple[list[str], bool]:

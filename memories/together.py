@@ -21,6 +21,7 @@ from memories import (
     activity,
     extraction,
     extraction_chunk,
+    meaning,
     queries,
     scopes,
     together_prompt,
@@ -177,7 +178,7 @@ def _ask_and_write(
     run.progress(doing=extraction_chunk.doing(chunk))
     activity.trace(run).collected(chunk)
     readers = _readers(turn.chat, present, chunk.last_index)
-    question = _question(turn, plan, scene, chunk, readers)
+    question = _question(run, turn, plan, scene, chunk, readers)
     read = ask(run, question)
     shares = _shares(run, turn, plan, scene, chunk, readers, question, read)
     absent = [one for one in turn.stretches if one not in present]
@@ -194,13 +195,14 @@ def _readers(chat: Chat, present: Sequence[Character], last: int) -> list[Reader
     return found
 
 
-def _question(turn: Turn, plan: Plan, scene: Scene, chunk: Chunk, readers: Sequence[Reader]) -> Question:
+def _question(run: JobRun, turn: Turn, plan: Plan, scene: Scene, chunk: Chunk, readers: Sequence[Reader]) -> Question:
     asked = [
         Asked(
             one.name,
             one.character.card_text,
             [text for _id, text in one.known],
             extraction_chunk.places_of_locked(plan, one.file, one.known),
+            meaning.closeness(run, one.file, one.known, is_automatic=turn.is_automatic),
         )
         for one in readers
     ]

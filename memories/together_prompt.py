@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from memories.extraction_prompt import Budget, Measure, Prompt, choose_known, marker
-from memories.known_choice import choose_card
+from memories.known_choice import Meaning, choose_card
 from memories.prompts import system_text
 from memories.templating import EMPTY, pieces
 from memories.transcript import Line, join_lines, plain_lines
@@ -15,12 +15,14 @@ from memories.transcript import Line, join_lines, plain_lines
 
 @dataclass(frozen=True)
 class Asked:
-    """One member that is asked about. `known` are the texts of its memories in file order, `locked` places in it."""
+    """One member that is asked about. `known` are the texts of its memories in file order, `locked` places in it,
+    `meaning` helps to choose among them."""
 
     name: str
     card: str
     known: Sequence[str] = ()
     locked: Collection[int] = field(default=())
+    meaning: Meaning | None = None
 
 
 def build(
@@ -37,7 +39,7 @@ def build(
     card, memories = sizes.card // max(1, len(asked)), sizes.memories // max(1, len(asked))
     paragraphs = plain.split("\n\n")
     cards = [choose_card(one.card, paragraphs, card, measure) if one.card.strip() else "" for one in asked]
-    known = [choose_known(one.known, plain, memories, measure, one.locked) for one in asked]
+    known = [choose_known(one.known, plain, memories, measure, one.locked, one.meaning) for one in asked]
     values = {
         "charName": ", ".join(one.name for one in asked),
         "charCard": _sections(asked, cards, EMPTY["charCard"]),

@@ -18,6 +18,7 @@ from memories.models.reading import (
 )
 from memories.models.review import ReviewPair
 from memories.models.scopes import MemoryScope, MemoryShare
+from memories.models.vectors import MemoryVector
 
 __all__ = [
     "Activity",
@@ -37,6 +38,7 @@ __all__ = [
     "MemoryFile",
     "MemoryScope",
     "MemoryShare",
+    "MemoryVector",
     "PromptOverride",
     "Proposal",
     "ProposalPart",

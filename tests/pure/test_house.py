@@ -68,6 +68,8 @@ PURE = [
     "memories/known_choice.py",
     "memories/lineage.py",
     "memories/markup.py",
+    "memories/meaning_pairs.py",
+    "memories/meaning_space.py",
     "memories/member_rules.py",
     "memories/merge.py",
     "memories/names.py",

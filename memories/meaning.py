@@ -1,0 +1,117 @@
+"""What memories mean: vectors that a person's embedding model made of their words, and what they are good for.
+
+They are a second opinion beside the words: which memories say the same, which ones messages bring up. Nothing waits
+for them and nothing is lost without them; they are made in the background (memories/meaning_job.py).
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from accounts.models import User
+from jobs.run import JobRun
+from memories.meaning_space import Space, packed
+from memories.models import MemoryFile, MemoryVector
+from providers.base import ProviderError, Stop
+from providers.embedding import Embedder, embed, embedder_for
+
+Fact = tuple[uuid.UUID, str]  # a memory: id and text
+Closeness = Callable[[Sequence[str]], list[float] | None]
+PATIENCE = 15.0  # seconds that a prompt waits for vectors of its messages
+REST = 300.0  # seconds without asking again after that failed
+MOST_PIECES = 12  # into which the messages of a prompt are put together
+_resting: dict[uuid.UUID, float] = {}
+
+
+@dataclass(frozen=True)
+class Near:
+    """A memory and how near it is to a question, -1 to 1; 0 is no nearer than any."""
+
+    memory: uuid.UUID
+    score: float
+
+
+def nearest(user: User, file: MemoryFile, text: str, count: int, *, stop: Stop | None = None) -> list[Near]:
+    """The memories of this person's file that mean most the same as `text`, the nearest first; one call of a model.
+
+    Empty when nobody was chosen to make vectors, or none are there yet. Raises ProviderError when the model fails.
+    """
+    by = embedder_for(user)
+    space = space_of(user, file, by) if by is not None else None
+    if by is None or not space or not text.strip():
+        return []
+    asked = packed(embed(by, [text], kind="query", stop=stop, tries=1, patience=PATIENCE)[0])
+    rows = sorted(zip(space.closeness(asked), space.ids, strict=True), reverse=True)
+    return [Near(uuid.UUID(key), round(score, 4)) for score, key in rows[:count]]
+
+
+def closeness(run: JobRun, file: MemoryFile, known: Sequence[Fact], *, is_automatic: bool = False) -> Closeness:
+    """For a prompt: how near each of the known memories of a file is to the nearest of its messages, asked for only
+    where not all of them fit. None in place of numbers when there are no vectors or the model fails."""
+
+    def measure(messages: Sequence[str]) -> list[float] | None:
+        by = embedder_for(run.owner)
+        if by is None or _resting.get(by.connection.pk, 0.0) > time.monotonic():
+            return None
+        space = space_of(run.owner, file, by)
+        if not space:
+            return None
+        try:
+            asked = embed(
+                by,
+                pieces(messages),
+                kind="query",
+                stop=run.should_stop,
+                tries=1,
+                patience=PATIENCE,
+                job=run.job,
+                subject=f"character:{file.character_id}",
+                is_automatic=is_automatic,
+            )
+        except ProviderError:
+            run.check()
+            _resting[by.connection.pk] = time.monotonic() + REST
+            return None
+        return _best(space, [packed(one) for one in asked], [str(pk) for pk, _text in known])
+
+    return measure
+
+
+def space_of(
+    user: User, file: MemoryFile, by: Embedder, fresh: Sequence[tuple[str, bytes]] = (), stale: Collection[str] = ()
+) -> Space:
+    """The vectors of one file that this embedder made, with `fresh` ones that are not stored yet and without those of
+    the ids in `stale`."""
+    rows = MemoryVector.objects.for_user(user).filter(memory__block__file=file, model=by.name)
+    kept = [(str(pk), bytes(data)) for pk, data in rows.order_by("pk").values_list("pk", "data")]
+    left = {key for key, _data in fresh} | set(stale)
+    return Space([*(one for one in kept if one[0] not in left), *fresh])
+
+
+def mark_of(text: str) -> str:
+    """Names one wording."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def pieces(messages: Sequence[str]) -> list[str]:
+    """Neighbouring messages put together into a few texts of about the same length."""
+    said = [one for one in messages if one.strip()]
+    room = max(1, sum(map(len, said)) // MOST_PIECES)
+    found: list[str] = []
+    for one in said:
+        if found and len(found[-1]) < room:
+            found[-1] += f"\n{one}"
+        else:
+            found.append(one)
+    return found[:MOST_PIECES]
+
+
+def _best(space: Space, asked: Sequence[bytes], ids: Sequence[str]) -> list[float]:
+    """For each id its best score; a memory without a vector is far from everything."""
+    scores = [max(column) for column in zip(*(space.closeness(one) for one in asked), strict=True)]
+    by_id = dict(zip(space.ids, scores, strict=False))
+    return [by_id.get(one, -1.0) for one in ids]
