@@ -23,7 +23,7 @@ Fact = tuple[uuid.UUID, str]  # a memory: id and text
 Closeness = Callable[[Sequence[str]], list[float] | None]
 PATIENCE = 15.0  # seconds that a prompt waits for vectors of its messages
 REST = 300.0  # seconds without asking again after that failed
-MOST_PIECES = 12  # into which the messages of a prompt are put together
+PIECE, MOST_PIECES = 1000, 32  # letters, and texts, into which the messages of a prompt are put together
 _resting: dict[uuid.UUID, float] = {}
 
 
@@ -98,14 +98,12 @@ def mark_of(text: str) -> str:
 
 
 def pieces(messages: Sequence[str]) -> list[str]:
-    """Neighbouring messages put together into a few texts of about the same length."""
-    said = [one for one in messages if one.strip()]
-    room = max(1, sum(map(len, said)) // MOST_PIECES)
+    """Neighbouring short messages put together, so that fewer texts are measured."""
     found: list[str] = []
-    for one in said:
-        if found and len(found[-1]) < room:
+    for one in messages:
+        if found and len(found[-1]) + len(one) < PIECE:
             found[-1] += f"\n{one}"
-        else:
+        elif one.strip():
             found.append(one)
     return found[:MOST_PIECES]
 

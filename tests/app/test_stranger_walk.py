@@ -179,7 +179,7 @@ FIELDS = (
     "base_url url name preset text topic bullets decision from show page choose all token where batch upload draft find"
     " member speaker who instead what group group_calls whose with choice moves takes take check mode memory_id q at to"
     " subject model purpose day how price everything now on own_interval interval"
-    " extraction extraction-1 consolidation conversion-2"
+    " extraction extraction-1 consolidation conversion-2 embedder embedding_model"
 ).split()
 
 

@@ -20,6 +20,8 @@ from accounts.ownership import unscoped
 from jobs.models import Job, JobEvent
 from memories import activity, activity_texts
 from memories.file_state import dump, text_of
+from memories.meaning import mark_of
+from memories.meaning_space import packed
 from memories.models import (
     Activity,
     ActivityText,
@@ -32,6 +34,7 @@ from memories.models import (
     MemoryBlock,
     MemoryFile,
     MemoryScope,
+    MemoryVector,
     PromptOverride,
     Proposal,
     ProposalPart,
@@ -298,6 +301,12 @@ def make_connection(owner: User, **fields: Any) -> Connection:
     return Connection.objects.create(owner=owner, **{**values, **fields})
 
 
+def make_vector(memory: Memory) -> MemoryVector:
+    """What some embedding model made of a memory's words."""
+    fields = {"model": "some-model 00000000", "mark": mark_of(memory.text), "data": packed([0.5, -0.25, 1.0])}
+    return MemoryVector.objects.create(owner=memory.block.file.owner, memory=memory, seen=timezone.now(), **fields)
+
+
 def make_call(owner: User, connection: Connection | None = None, **fields: Any) -> Call:
     """A finished call in the ledger."""
     values = {
@@ -345,7 +354,8 @@ def make_world(owner: User, mark: str = "", *, admin: User | None = None) -> dic
 
     Keys: tavern, character, group, member_choice, chat, group_chat, file, block, memory, revision, attachment,
     conflict, registration, issue, lorebook, job, failed_job, connection, duty, call, sign_in, grant, draft,
-    proposal_draft, proposal, ancestor, trash, pair, override, held, activity, invitation (when `admin` is given).
+    proposal_draft, proposal, ancestor, trash, pair, override, held, vector, activity, invitation (when `admin` is
+    given).
     """
     tavern = make_tavern(owner)
     character = make_character(tavern, f"Seraphine{mark}", description=f"A warden {mark}", first_message=f"Hi {mark}")
@@ -407,6 +417,7 @@ def _manager_rows(owner: User, file: MemoryFile, memory: Memory, mark: str) -> d
         "override": make_override(owner, f"Write about {mark}."),
         "held": make_held(file, f"Heard a bell {mark}.", label=mark),
         "scope": MemoryScope.objects.create(character=file.character),
+        "vector": make_vector(memory),
     }
 
 

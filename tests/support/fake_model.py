@@ -14,7 +14,8 @@ Without a script, a chat request is answered with a `<memory>` block made from t
 bullets, each the first words of a message line ("[#12] Name: text", "Name: text" …), so that another chat gives
 another memory and the same chat the same one. `usage` counts words of prompt and answer. `stream: true` is answered as
 SSE, `fake.stream_always = True` does so unasked. `/v1/embeddings`, `/api/embed`, `/api/embeddings` return
-deterministic bag-of-words vectors (64 numbers, length 1): texts that share words are near each other. Like real
+deterministic bag-of-words vectors (64 numbers, length 1): texts that share words are near each other, and a text gets
+the vector of another one with `fake.means[text] = other`; `fake.embeds_with = 500` refuses them. Like real
 servers it knows nothing at `/models` and `/chat/completions` without the `/v1`, unless `fake.needs_version = False`.
 Addresses below `/v1beta` are Google's.
 """
@@ -95,6 +96,7 @@ class FakeModel:
         self.key = key
         self.needs_version = True
         self.embeds_with = 200  # another status: every request for vectors is refused with it
+        self.means: dict[str, str] = {}  # text: another one whose vector it gets
         self.latency = 0.0
         self.stream_always = False
         self.finish_reason = "stop"
@@ -263,11 +265,10 @@ def _posts(fake: FakeModel, path: str, body: Any) -> Any:
     """The JSON answer to a POST that needs no script: embeddings and Ollama's small change."""
     if path.startswith("/v1beta") and path.endswith(":batchEmbedContents"):
         texts = [one["content"]["parts"][0]["text"] for one in body["requests"]]
-        return {"embeddings": [{"values": vector(text)} for text in texts]}
+        return {"embeddings": [{"values": vector(fake.means.get(text, text))} for text in texts]}
     if path.endswith("/embeddings") and path.startswith("/v1"):
-        rows = [
-            {"object": "embedding", "index": i, "embedding": vector(t)} for i, t in enumerate(_embedding_texts(body))
-        ]
+        texts = [fake.means.get(text, text) for text in _embedding_texts(body)]
+        rows = [{"object": "embedding", "index": i, "embedding": vector(t)} for i, t in enumerate(texts)]
         return {"object": "list", "data": rows, "model": body.get("model", "fake"), "usage": {"prompt_tokens": 1}}
     if path == "/api/embed":
         return {"model": body.get("model"), "embeddings": [vector(t) for t in _embedding_texts(body)]}
