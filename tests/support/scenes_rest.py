@@ -58,6 +58,7 @@ def add_jobs(alice: User) -> dict[str, Any]:
     _offer(paid)
     assigning.assign(alice, "extraction", None, [free])
     assigning.assign(alice, "conversion", free)
+    assigning.choose_embedder(alice, free, "nomic-embed-text")
     return {"running": running, "failed-job": failed, "paused": paused, "paid": paid, "free": free}
 
 

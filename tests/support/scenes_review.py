@@ -8,6 +8,7 @@ from accounts.models import User
 from memories import ancestors, forgetting, memory_file, review
 from memories.memory_file import NewMemory
 from memories.models import Memory, MemoryFile
+from memories.pairs import DUPLICATE, MEANING, Pair
 from sync.models import Character, Chat
 from tests.support.builders import make_chat
 
@@ -17,6 +18,7 @@ PAIRS = [
     ("Seraphine promised Wren to open the sealed index.", "Seraphine broke her promise about the sealed index."),
     ("Only wardens may carry the brass lantern lit.", "Only wardens may carry the brass lantern, lit."),
     ("Wren paid the ferryman twice for one crossing.", "For one crossing Wren paid the ferryman twice."),
+    ("Wren is afraid of the drowned stairs.", "Steps that lie under water frighten Wren."),
 ]
 
 
@@ -39,10 +41,19 @@ def add_reviews(alice: User, character: Character, chat: Chat) -> dict[str, Any]
         editor.add_block("Fourth descent", [*later, *odd], date="2026-03-04 20:00", **place)
     merged = _rounds(alice, file, chat, item)
     review.compare(file)
+    _meant_the_same(file)
     gone = make_chat(character, 12, name="What was not meant to be kept")
     forgetting.forget(alice, gone)
     quoting = Memory.objects.for_user(alice).filter(block__file=file, text=PAIRS[0][0]).first()
     return {"merged": merged, "forgotten": gone, "quoting": quoting}
+
+
+def _meant_the_same(file: MemoryFile) -> None:
+    """The last two, as vectors would find them."""
+    rows = Memory.objects.for_user(file.owner).filter(block__file=file, text__in=PAIRS[-1])
+    texts = {text: str(pk) for pk, text in rows.values_list("pk", "text")}
+    older, newer = (texts[one] for one in PAIRS[-1])
+    review.add(file, [Pair(DUPLICATE, older, newer, 0.97, MEANING)], {pk: text for text, pk in texts.items()})
 
 
 def paths(scene: dict[str, Any]) -> dict[str, str]:
