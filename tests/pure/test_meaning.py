@@ -10,7 +10,7 @@ import pytest
 from memories.known_choice import choose
 from memories.meaning import pieces
 from memories.meaning_pairs import pairs
-from memories.meaning_space import FEWEST, Space, packed
+from memories.meaning_space import ALL, FEWEST, Space, packed
 from memories.pairs import Bullet
 from providers.tokens import estimate_tokens
 
@@ -35,8 +35,8 @@ def test_any_two_look_alike_until_what_all_share_is_taken_away() -> None:
     rows.append(leaning(rng, rows[7]))
     assert min(cosine(rows[0], row) for row in rows) > 0.8
     space = Space((str(n), packed(row)) for n, row in enumerate(rows))
-    scores = space.closeness(packed(rows[0]))
-    assert scores[0] == pytest.approx(1.0, abs=0.01) and max(scores[1:]) < 0.6
+    (first, score), (_other, second) = space.nearest(packed(rows[0]), 2)
+    assert first == "0" and score == pytest.approx(1.0, abs=0.01) and second < 0.6
     assert [key for key, _score in space.neighbours("60", 3)] == ["7"]
     assert space.neighbours("3", 3) == [] == space.neighbours("unknown", 3)
 
@@ -59,10 +59,22 @@ def test_few_odd_and_empty_vectors_do_no_harm() -> None:
     assert len(few) == FEWEST - 1 and few.neighbours("0", 3) == []
     odd = Space([*rows, ("short", packed([1.0, 2.0])), ("none", packed([0.0] * SIZE))])
     assert odd.ids == [key for key, _data in rows]
-    assert odd.closeness(packed([1.0])) == [0.0] * len(odd) == odd.closeness(packed([0.0] * SIZE))
-    assert Space([]).closeness(packed([1.0])) == [] and not Space([])
+    assert odd.nearest(packed([1.0]), 3) == [] == odd.nearest(packed([0.0] * SIZE), 3)
+    assert Space([]).nearest(packed([1.0]), 3) == [] and not Space([])
     same = Space((str(n), packed([1.0, 2.0, 3.0])) for n in range(FEWEST))
-    assert same.closeness(packed([1.0, 2.0, 3.0])) == [0.0] * FEWEST, "nothing is left when all are the same"
+    scores = {score for _key, score in same.nearest(packed([1.0, 2.0, 3.0]), FEWEST)}
+    assert scores == {0.0}, "nothing is left when all are the same"
+
+
+def test_among_many_the_same_are_found_although_few_are_measured() -> None:
+    rng = random.Random(9)
+    rows = [[1.0 + rng.gauss(0, 1) for _n in range(256)] for _m in range(2 * ALL)]
+    space = Space((str(n), packed(row)) for n, row in enumerate(rows))
+    for wanted in (3, 700, 1111):
+        asked = packed([number + rng.gauss(0, 0.5) for number in rows[wanted]])
+        found = space.nearest(asked, 5)
+        assert found[0][0] == str(wanted) and len(found) == 5
+    assert len(space.nearest(packed(rows[0]), ALL)) == ALL
 
 
 def test_pairs_are_of_two_wordings_with_the_same_facts() -> None:
