@@ -78,6 +78,12 @@ def list_page(user: User) -> ListPage:
     return ListPage(lines, chosen, spare, is_tested, default, section, meaning)
 
 
+def leaves_work(user: User, connection: Connection) -> bool:
+    """Whether the default would do what this one does; embeddings are done by nobody then."""
+    mine = queries.duties(user).filter(connection=connection, place=0)
+    return mine.exclude(purpose=EMBEDDINGS).exists()
+
+
 def _given_out(rows: Iterable[Connection], default: Connection | None, duties: Sequence[Duty]) -> dict[UUID, list[str]]:
     """What each connection does, in words."""
     does: dict[UUID, list[str]] = {row.pk: [] for row in rows}

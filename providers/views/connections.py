@@ -128,7 +128,7 @@ def delete(request: PersonRequest, pk: str) -> HttpResponse:
     context = {
         "connection": connection,
         "calls": queries.calls(request.user).filter(connection=connection).count(),
-        "has_duties": queries.duties(request.user).filter(connection=connection, place=0).exists(),
+        "has_duties": pages.leaves_work(request.user, connection),
     }
     return render(request, "providers/delete.html", context)
 

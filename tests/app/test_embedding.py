@@ -189,6 +189,11 @@ def test_the_page_chooses_tries_and_shows(
     assert "Words alone are compared" in words(toast(alice_client)) and embedder_for(alice) is None
 
 
+def test_nobody_takes_it_over_from_a_connection_that_goes(alice: User, alice_client: Client, local: Connection) -> None:
+    chosen(alice, local)
+    assert "done by the default" not in words(soup(alice_client.get(f"{MODELS}{local.pk}/delete/")))
+
+
 def test_a_choice_that_does_not_work_is_kept_and_said(
     alice: User, alice_client: Client, local: Connection, fake: FakeModel
 ) -> None:

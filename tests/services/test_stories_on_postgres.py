@@ -32,6 +32,7 @@ STORIES = {
     ),
     "review and search": (
         "test_review.py",
+        "test_meaning.py",
         "test_evidence.py",
         "test_forget.py",
         "test_replace.py",
