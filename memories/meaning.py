@@ -6,6 +6,7 @@ for them and nothing is lost without them; they are made in the background (memo
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
@@ -31,6 +32,7 @@ MOST_NEAR = 100  # memories near one text that a prompt may want
 FAR = -1.0
 REMEMBERED = 3  # files whose vectors are kept at hand
 _resting: dict[uuid.UUID, float] = {}
+_lock = threading.Lock()
 _spaces: dict[tuple[uuid.UUID, str], tuple[object, Space]] = {}
 
 
@@ -51,7 +53,7 @@ def nearest(user: User, file: MemoryFile, text: str, count: int, *, stop: Stop |
     space = space_of(user, file, by) if by is not None else None
     if by is None or not space or not text.strip():
         return []
-    asked = packed(embed(by, [text], kind="query", stop=stop, tries=1, patience=PATIENCE)[0])
+    asked = packed(embed(by, [text], kind="query", stop=_in_time(stop), tries=1, patience=PATIENCE)[0])
     return [Near(uuid.UUID(key), round(score, 4)) for key, score in space.nearest(asked, count)]
 
 
@@ -71,7 +73,7 @@ def closeness(run: JobRun, file: MemoryFile, known: Sequence[Fact], *, is_automa
                 by,
                 pieces(messages),
                 kind="query",
-                stop=run.should_stop,
+                stop=_in_time(run.should_stop),
                 tries=1,
                 patience=PATIENCE,
                 job=run.job,
@@ -100,16 +102,24 @@ def space_of(
     return Space([*(one for one in kept if one[0] not in left), *fresh])
 
 
+def _in_time(stop: Stop | None) -> Stop:
+    """Also a wait for a free place at a busy model comes to an end."""
+    until = time.monotonic() + PATIENCE
+    return lambda: time.monotonic() > until or (stop is not None and stop())
+
+
 def _remembered(rows: ScopedQuerySet[MemoryVector], whose: tuple[uuid.UUID, str]) -> Space:
     """The vectors as they are stored, read again when one was added, renewed or deleted since the last time."""
     now = rows.aggregate(n=Count("pk"), last=Max("seen"))
     stamp = (now["n"], now["last"])
-    known = _spaces.pop(whose, None)
+    known = _spaces.get(whose)
     if known is None or known[0] != stamp:
         known = (stamp, Space((str(pk), bytes(data)) for pk, data in rows.order_by("pk").values_list("pk", "data")))
-    _spaces[whose] = known
-    while len(_spaces) > REMEMBERED:
-        _spaces.pop(next(iter(_spaces)), None)
+    with _lock:
+        _spaces.pop(whose, None)
+        _spaces[whose] = known
+        while len(_spaces) > REMEMBERED:
+            del _spaces[next(iter(_spaces))]
     return known[1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from jobs.models import Job
 from memories import editing, extraction, meaning, meaning_job, memory_file, review
 from memories.meaning_space import packed
 from memories.models import ExtractionSettings, Memory, MemoryFile, MemoryVector, ReviewPair
-from providers import assigning
+from providers import assigning, limits
+from providers.base import ProviderError
 from providers.embedding import embedder_for
 from providers.models import Call, Connection, NetworkRule
 from sync.models import Character, Chat
@@ -263,6 +265,21 @@ def test_the_nearest_memories_of_a_question(alice: User, tomas: Character, local
     )
     assert len(found) == 3 and found[0].score > 0.99 > found[2].score
     assert meaning.nearest(alice, file, "  ", 3) == []
+
+
+def test_a_busy_model_is_not_waited_for(
+    alice: User, tomas: Character, local: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tomas, FEAR, *OTHERS)
+    measure(alice, local)
+    Connection.objects.for_user(alice).update(max_parallel=1)
+    local.refresh_from_db()
+    by = embedder_for(alice)
+    assert by is not None
+    monkeypatch.setattr(meaning, "PATIENCE", 0.2)
+    with limits.slot(by.connection), pytest.raises(ProviderError):
+        local.slots.update(expires_at=timezone.now() + timedelta(hours=1))
+        meaning.nearest(alice, file, FEAR, 3)
 
 
 @pytest.fixture
