@@ -16,6 +16,7 @@ from memories.health import Reach, reach
 from memories.memory_list import Card, Filters, block_ids, cards
 from memories.page_queries import memories_of, price_of
 from memories.unread import Unread, unread_by_chat
+from providers import through
 from providers.catalogue import PRESETS, Preset
 from providers.discover import discover_local
 from providers.models import Connection
@@ -85,8 +86,13 @@ def model_choices(user: User) -> list[ModelChoice]:
         for n, row in enumerate(discover_local(user))
     ]
     keys = [*FIRST, *(key for key in PRESETS if key not in FIRST)]
-    rest = [PRESETS[key] for key in keys if not (found and key == "local")]
+    rest = [PRESETS[key] for key in keys if not (found and key == "local") and _is_ready(user, PRESETS[key])]
     return [*found, *(ModelChoice(row.key, row, str(row.label), str(row.hint)) for row in rest)]
+
+
+def _is_ready(user: User, preset: Preset) -> bool:
+    """Nothing else has to be entered elsewhere before it can work."""
+    return preset.reach != through.REACH or bool(through.usable(through.places(user, preset)))
 
 
 def offered(choices: list[ModelChoice], wanted: str, present: Connection | None) -> ModelChoice:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.waking import wake_paused
-from providers import adapters, network, prices, vault
+from providers import adapters, network, prices, through, vault
 from providers.base import Stop
 from providers.base_url import clean_base_url
 from providers.catalogue import PRESETS, Preset
@@ -181,7 +181,10 @@ def _fitting(name: str, text: str) -> str:
 
 
 def _address(user: User, preset: Preset, typed: str) -> str:
-    """The cleaned and allowed address; a hosted preset's own one whatever was typed."""
+    """The cleaned and allowed address; a hosted preset's own one whatever was typed; the key of one of the person's
+    own places, usually the only one, where another server is asked."""
+    if preset.reach == through.REACH:
+        return _place(user, preset, typed.strip())
     if not preset.address_is_typed:
         return preset.base_url
     url = clean_base_url(typed, scheme="http" if preset.reach == "local" else "https")
@@ -192,3 +195,13 @@ def _address(user: User, preset: Preset, typed: str) -> str:
     if reason:
         raise ConnectionProblem("base_url", reason)
     return url
+
+
+def _place(user: User, preset: Preset, key: str) -> str:
+    found = through.places(user, preset)
+    places = through.usable(found)
+    if not places:
+        raise ConnectionProblem("base_url", found[0].problem)
+    if key and key not in {place.key for place in places}:
+        raise ConnectionProblem("base_url", _("This is not one of your own servers. Choose one of them."))
+    return key or places[0].key
