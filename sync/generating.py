@@ -129,6 +129,11 @@ def asked(send: Send, body: dict[str, Any], route: Route) -> Answer:
     return told(second)
 
 
+def is_without_key(answer: Answer) -> bool:
+    """How SillyTavern answers for a source whose key it does not have, or that it does not know."""
+    return answer.status == HTTPStatus.BAD_REQUEST and _object(answer) == {"error": True}
+
+
 def told(answer: Answer) -> Answer:
     """The answer with the status that it talks about. Text completions say it beside `error`, chat completions name it
     in words or in the code of an error that was passed on with 500."""
@@ -149,9 +154,9 @@ def _of_text(answer: Answer, data: dict[str, Any]) -> Answer:
     said = words if isinstance(words, str) else ""
     if isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600:
         return replace(answer, status=status, body=said.encode())
-    broken = max(answer.status, HTTPStatus.BAD_GATEWAY if said else HTTPStatus.INTERNAL_SERVER_ERROR)
-    status = answer.status if answer.status >= 300 else broken
-    return replace(answer, status=status, body=json.dumps({"error": {"message": said}}).encode())
+    if not said:
+        return answer if answer.status >= 300 else replace(answer, status=int(HTTPStatus.INTERNAL_SERVER_ERROR))
+    return replace(answer, status=int(HTTPStatus.BAD_GATEWAY), body=json.dumps({"error": {"message": said}}).encode())
 
 
 def _status_in(error: Any) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
@@ -89,9 +89,12 @@ class _Asked:
         """One question; `json` and `idle` count, SillyTavern's session has headers of its own."""
         send = partial(self.server.ask, path, idle=options["idle"])
         answer = generating.asked(send, options["json"], self.route)
-        if answer.status == 400 and answer.body.strip() in (b'{"error":true}', b'{"error": true}'):
+        if generating.is_without_key(answer):
             raise _no_key(self.route)
-        return answer
+        body = answer.body
+        for secret in self.route.secrets():
+            body = body.replace(secret.encode(), "…".encode())
+        return replace(answer, body=body)
 
 
 def _place(tavern: Tavern) -> Place:

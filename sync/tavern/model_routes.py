@@ -17,6 +17,7 @@ MAIN = "Main LLM"
 KEPT = ("main_api", "max_context", "oai_settings", "textgenerationwebui_settings", "proxies")
 MARK = 8  # letters of a profile's id in its handle
 LONGEST = 4000
+SHORTEST_SECRET = 12  # a shorter one may be a word of an answer
 
 Settings = Mapping[str, Any]
 Why = Literal["gone", "kind", "address", "proxy", "nothing"]
@@ -86,6 +87,13 @@ class Route:
     source: str
     model: str
     fields: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def secrets(self) -> list[str]:
+        """What must stand in no error: a proxy's password, and the values of headers that a person typed."""
+        headers = str(self.fields.get("custom_include_headers", "")).splitlines()
+        values = [line.partition(":")[2].strip(" \"'").removeprefix("Bearer ") for line in headers]
+        found = [str(self.fields.get("proxy_password", "")), *values]
+        return [secret for secret in found if len(secret) >= SHORTEST_SECRET]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,4 +247,4 @@ def _sent(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _line(value: Any, most: int) -> str:
     """One printable line."""
-    return "".join(letter for letter in " ".join(word(value, most).split()) if letter.isprintable())
+    return " ".join("".join(c if c.isprintable() else " " for c in word(value, most)).split())
