@@ -87,7 +87,12 @@ def model_choices(user: User) -> list[ModelChoice]:
     ]
     keys = [*FIRST, *(key for key in PRESETS if key not in FIRST)]
     rest = [PRESETS[key] for key in keys if not (found and key == "local") and _is_ready(user, PRESETS[key])]
-    return [*found, *(ModelChoice(row.key, row, str(row.label), str(row.hint)) for row in rest)]
+    return [*found, *(_choice(user, row) for row in rest)]
+
+
+def _choice(user: User, preset: Preset) -> ModelChoice:
+    known = through.models_before(user, preset, through.places(user, preset))
+    return ModelChoice(preset.key, preset, str(preset.label), str(preset.hint), models=tuple(known))
 
 
 def _is_ready(user: User, preset: Preset) -> bool:

@@ -114,6 +114,21 @@ _RECOMMENDED = (
         key_page="https://console.anthropic.com/settings/keys",
         headers={"anthropic-version": "2023-06-01"},
     ),
+    Preset(
+        key="sillytavern",
+        label=_("Through SillyTavern"),
+        hint=_("What SillyTavern talks to already; its keys stay there"),
+        wire="",
+        reach="through",
+        key_use="none",
+        default_model="Main LLM",
+        hints={
+            "key": _("Enter the key in SillyTavern, under API Connections."),
+            "not_found": _("Look at SillyTavern’s own connection: its model and address."),
+            "server": _("Look at SillyTavern’s own connection; its console tells more."),
+            "request": _("Look at SillyTavern’s own connection; its console tells more."),
+        },
+    ),
 )
 _BY_NAME = (
     _hosted(
@@ -203,21 +218,6 @@ _LAST = (
         reach="custom",
         base_url="https://example.com/v1",
         key_use="optional",
-    ),
-    Preset(
-        key="sillytavern",
-        label=_("Through SillyTavern"),
-        hint=_("What SillyTavern talks to already; its keys stay there"),
-        wire="",
-        reach="through",
-        key_use="none",
-        default_model="Main LLM",
-        hints={
-            "key": _("Enter the key in SillyTavern, under API Connections."),
-            "not_found": _("Look at SillyTavern’s own connection: its model and address."),
-            "server": _("Look at SillyTavern’s own connection; its console tells more."),
-            "request": _("Look at SillyTavern’s own connection; its console tells more."),
-        },
     ),
     Preset(
         key="builtin",

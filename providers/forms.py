@@ -113,9 +113,9 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
     def _offer_places(self) -> None:
         """The servers to choose from; nothing to decide where there is only one."""
         row: Connection = self.instance
+        del self.fields["headers"]  # they would go to the server in between
         self.fields["model"].help_text = _("“Main LLM” is what SillyTavern itself is set to, at each moment.")
-        self.initial.setdefault("model", "")
-        self.initial["model"] = self.initial["model"] or self.preset.default_model
+        self.initial["model"] = self.initial.get("model") or self.preset.default_model
         found = through.usable(through.places(row.owner, self.preset))
         if len(found) < 2:
             del self.fields["base_url"]
@@ -163,7 +163,7 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
         """What was typed, for the verbs."""
         data = self.cleaned_data
         more = {name: data[name] for name in MORE}
-        more |= {"extra_headers": data["headers"], "extra_body": data["body"]}
+        more |= {"extra_headers": data.get("headers", {}), "extra_body": data["body"]}
         return Wish(
             preset=self.preset.key,
             name=data["name"],
