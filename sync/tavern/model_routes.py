@@ -2,7 +2,7 @@
 
 A route is chosen by its handle: "Main LLM" for what SillyTavern is set to at the moment, "Name [first letters of the
 id]" for a Connection Profile, which is found again by its id when somebody renames it. Pure; what is read here may hold
-the password of a proxy, and is kept nowhere.
+the password of a proxy, and is stored nowhere.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -139,8 +138,7 @@ def test_a_model_that_is_not_there_and_a_source_without_a_key(own: Tavern, taver
     set_tavern(tavern.user_folder, "http://127.0.0.1:9")
     gone = _refused(connect_through(own))
     assert (gone.error_type, gone.retryable, gone.status) == ("server", True, 502)
-    for profile in ("Kitchen [77aa0000]",):
-        assert _refused(connect_through(own, profile)).retryable
+    assert _refused(connect_through(own, "Kitchen [77aa0000]")).retryable
     set_tavern(tavern.user_folder, "", oai_settings={"chat_completion_source": "groq", "groq_model": "x"})
     keyless = _refused(connect_through(own))
     assert (keyless.error_type, keyless.retryable) == ("key", False) and "no key for “groq”" in keyless.message
@@ -158,10 +156,8 @@ def test_a_stop_closes_the_connection_down_to_the_model(own: Tavern, tavern: Run
 
         with pytest.raises(ProviderError) as caught:
             complete(connection, QUESTION, stop=stop)
-        at = time.monotonic()
         assert caught.value.error_type == "stopped"
-        wait_until(server.hung_up.is_set, seconds=20)
-        assert time.monotonic() - at < 20
+        wait_until(server.hung_up.is_set)  # SillyTavern lets go of the model when we let go of it
 
 
 def test_behind_basic_auth(alice: User, basic: RunningTavern, model: FakeModel) -> None:
