@@ -8,6 +8,7 @@ because then it passes the refusal on as it came. A question that was refused co
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -18,16 +19,23 @@ from providers.abilities import Abilities
 from providers.base import Reply, Request
 from providers.event_stream import is_stream
 from providers.listed_prices import Listed
+from providers.tokens import estimate_tokens
 from providers.transport import Answer
 from sync.tavern.model_routes import Route
+from sync.tavern.server import ServerError
 
 PATHS = {"chat": "/api/backends/chat-completions/generate", "text": "/api/backends/text-completions/generate"}
 NAMED = {status.phrase: int(status) for status in HTTPStatus if status >= 400}
 UNNAMED = "Unknown error occurred"  # what stands there for a status without a name
 # Refusals whose reason matters: it teaches what a model takes, or says that a text is too long.
-WORTH_ASKING = (400, 403, 404, 413, 422, 500)
+WORTH_ASKING = (400, 413, 422, 500)
+# What stands in the type, code or message of an error that was passed on as 500 → the status that it had.
+MEANT = {"authentication": 401, "api_key": 401, "insufficient": 402, "rate_limit": 429, "invalid_request": 400}
 # Types of text completion that read the length of the answer from another field.
 LENGTH_FIELD = {"llamacpp": "n_predict", "ollama": "num_predict"}
+
+FEWEST_BYTES = 3.0  # a token is hardly shorter, on the average
+STEP = 4096  # windows of few sizes: each other one loads the model anew
 
 Send = Callable[[dict[str, Any]], Answer]
 
@@ -48,10 +56,13 @@ class TavernWire:
 
     def body_of(self, request: Request, model: str, can: Abilities) -> dict[str, Any]:
         """The body for the route's endpoint; `model` only names the route."""
-        body = _chat_body(request, can) if self.route.kind == "chat" else _text_body(request, self.route.source)
+        body = _chat_body(request, can) if self.route.kind == "chat" else self._text(request)
         kind = "chat_completion_source" if self.route.kind == "chat" else "api_type"
         named = {"model": self.route.model} if self.route.model else {}
         return {**self.route.fields, **body, **named, kind: self.route.source}
+
+    def _text(self, request: Request) -> dict[str, Any]:
+        return _text_body(request, self.route.source, int(self.route.fields.get("num_ctx", 0)))
 
     def read(self, data: dict[str, Any], *, name: str) -> Reply:
         """The answer in whatever shape the source has. Raises ProviderError when it holds no text."""
@@ -68,14 +79,22 @@ def _chat_body(request: Request, can: Abilities) -> dict[str, Any]:
     return {**body, "use_sysprompt": True}
 
 
-def _text_body(request: Request, source: str) -> dict[str, Any]:
+def _text_body(request: Request, source: str, context: int) -> dict[str, Any]:
     """The whole question as plain text: what to do, an empty line, what to read."""
     prompt = "\n\n".join(part.strip() for part in (request.system, request.user) if part.strip())
     most = request.max_tokens
     body: dict[str, Any] = {"prompt": f"{prompt}\n\n", "stream": False, "max_tokens": most, "max_new_tokens": most}
     if source in LENGTH_FIELD:
         body[LENGTH_FIELD[source]] = most
+    if source == "ollama":
+        body |= _room(prompt, most, context)
     return body if request.temperature is None else {**body, "temperature": request.temperature}
+
+
+def _room(prompt: str, most: int, context: int) -> dict[str, Any]:
+    """A larger window for Ollama where SillyTavern's is too small: it would cut the prompt and say nothing."""
+    need = estimate_tokens(prompt, FEWEST_BYTES) + most
+    return {"num_ctx": math.ceil(need / STEP) * STEP} if need > context else {}
 
 
 def as_choices(data: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +142,10 @@ def asked(send: Send, body: dict[str, Any], route: Route) -> Answer:
     found = told(first)
     if route.kind == "text" or found.status not in WORTH_ASKING or not _is_wordless(first):
         return found
-    second = send({**body, "stream": True})
+    try:
+        second = send({**body, "stream": True})
+    except ServerError:  # the refusal of the model's server looks like one of SillyTavern
+        return found
     if second.status < 300:  # it went well this time; only OpenAI's stream can be read
         return second if is_stream(second) and '"choices"' in second.text else found
     return told(second)
@@ -138,7 +160,7 @@ def told(answer: Answer) -> Answer:
     """The answer with the status that it talks about. Text completions say it beside `error`, chat completions name it
     in words or in the code of an error that was passed on with 500."""
     data = _object(answer)
-    error = data.get("error")
+    error = data.get("error") or (data if answer.status == HTTPStatus.INTERNAL_SERVER_ERROR else None)
     if not error:
         return answer
     if data.get("quota_error") is True:
@@ -162,15 +184,15 @@ def _of_text(answer: Answer, data: dict[str, Any]) -> Answer:
 def _status_in(error: Any) -> int | None:
     if not isinstance(error, dict):
         return None
-    message, code = error.get("message"), error.get("code")
+    message, code = error.get("message") or error.get("detail"), error.get("code")
     if message == UNNAMED:
         return int(HTTPStatus.INTERNAL_SERVER_ERROR)
     if isinstance(message, str) and message in NAMED:
         return NAMED[message]
     if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600:
         return code
-    words = " ".join(word for word in (error.get("type"), code) if isinstance(word, str))
-    return int(HTTPStatus.UNAUTHORIZED) if "authentication" in words or "invalid_api_key" in words else None
+    words = " ".join(word for word in (error.get("type"), code, message) if isinstance(word, str)).lower()
+    return next((status for word, status in MEANT.items() if word in words), None)
 
 
 def _is_wordless(answer: Answer) -> bool:

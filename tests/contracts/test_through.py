@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,16 @@ def test_text_types_answer_in_their_own_shapes(
     assert (body["api_type"], body["api_server"], body["stream"]) == (kind, "http://127.0.0.1:1", False)
 
 
+def test_ollama_gets_a_window_that_holds_the_question(connection: Connection, server: FakeTavern) -> None:
+    own = {"type": "ollama", "server_urls": {"ollama": "http://127.0.0.1:1"}}
+    chosen = {"main_api": "textgenerationwebui", "textgenerationwebui_settings": own, "max_context": 8192}
+    set_tavern(server.user_folder, "http://127.0.0.1:1", **chosen)
+    server.says = [(200, {"response": "A."})]
+    complete(connection, QUESTION)
+    complete(connection, replace(QUESTION, user="A lantern. " * 3000))
+    assert [one["num_ctx"] for one in asked(server)] == [8192, 12288]
+
+
 @pytest.mark.parametrize(
     ("status", "answer", "kind", "retryable"),
     [
@@ -124,6 +135,9 @@ def test_text_types_answer_in_their_own_shapes(
         (500, {"error": True}, "server", True),
         (500, {"error": {"code": 429, "message": "Quota for today"}}, "rate", True),
         (500, {"error": {"type": "authentication_error", "message": "no"}}, "key", False),
+        (500, {"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}, "payment", False),
+        (500, {"error": {"type": "rate_limit_error", "message": "slow"}}, "rate", True),
+        (500, {"detail": "Unauthorized"}, "key", False),
         (200, {"error": {"message": "Unauthorized"}, "quota_error": False}, "key", False),
         (200, {"error": {"message": "Forbidden"}}, "forbidden", False),
         (200, {"error": {"message": "Not Found"}}, "not_found", False),
