@@ -182,13 +182,19 @@ def _below(usual: dict[str, str], typed: Any) -> dict[str, str]:
 
 
 def model_of(connection: Connection) -> str:
-    """The model that is asked; "" when none is chosen and there is no usual one. Raises ProviderError where another
-    server decides that and none can be asked."""
+    """The model that is asked; "" when none is chosen and there is no usual one."""
+    preset = PRESETS.get(connection.preset)
+    usual = preset.default_model if preset else ""
+    return connection.model or usual or (local_model.MODEL_NAME if connection.preset == "builtin" else "")
+
+
+def model_behind(connection: Connection) -> str:
+    """The model that would answer now, which another server may decide; "" as above. Raises ProviderError where that
+    server can ask none."""
     preset = PRESETS.get(connection.preset)
     if preset is not None and preset.reach == through.REACH:
         return through.opener_of(preset).model_behind(connection)
-    usual = preset.default_model if preset else ""
-    return connection.model or usual or (local_model.MODEL_NAME if connection.preset == "builtin" else "")
+    return model_of(connection)
 
 
 def _model(connection: Connection) -> str:

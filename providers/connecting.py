@@ -202,7 +202,7 @@ def _check_choice(connection: Connection) -> None:
     """Where another server knows what can be asked, it has the last word."""
     if _preset(connection.preset).reach == through.REACH:
         try:
-            adapters.model_of(connection)
+            adapters.model_behind(connection)
         except ProviderError as error:
             raise ConnectionProblem("model", error.sentence) from error
 
