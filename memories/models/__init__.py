@@ -17,7 +17,7 @@ from memories.models.reading import (
     Watermark,
 )
 from memories.models.review import ReviewPair
-from memories.models.scopes import MemoryScope, MemoryShare
+from memories.models.scopes import MemoryLine, MemoryScope, MemoryShare
 from memories.models.vectors import MemoryVector
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Memory",
     "MemoryBlock",
     "MemoryFile",
+    "MemoryLine",
     "MemoryScope",
     "MemoryShare",
     "MemoryVector",

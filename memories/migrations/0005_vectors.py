@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0003_reading'),
+        ('memories', '0004_lines'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
