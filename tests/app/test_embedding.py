@@ -160,6 +160,8 @@ def test_kinds_without_embeddings_say_so(alice: User, local: Connection) -> None
     claude = make_connection(alice, name="Claude", preset="anthropic", is_default=False)
     with pytest.raises(ValueError, match="Claude offers no embeddings"):
         assigning.choose_embedder(alice, claude)
+    through = make_connection(alice, name="My tavern", preset="sillytavern", base_url="x", is_default=False)
+    assert not embedding.can_embed(through)
     with pytest.raises(ValueError, match="Type the name of an embedding model of Kitchen"):
         assigning.choose_embedder(alice, local)
     with pytest.raises(ValueError, match="odd characters"):
