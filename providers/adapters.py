@@ -92,10 +92,12 @@ def _read(line: Line, name: str, answer: Answer, read: Callable[[dict[str, Any]]
 
 def with_defaults(connection: Connection, request: Request, preset: Preset) -> Request:
     """The request with the connection's own temperature and system prompt where the request leaves them open, and
-    without a grammar where nobody would obey it."""
+    without a grammar where nobody would obey it or a person typed another one."""
     system = connection.system_prompt or request.system
     temperature = connection.temperature if request.temperature is None else request.temperature
-    grammar = request.grammar if preset.obeys_grammar else None
+    is_typed = "grammar" in (connection.extra_body or {})
+    may_obey = preset.obeys_grammar or preset.reach == "local"
+    grammar = request.grammar if may_obey and not is_typed else None
     return replace(request, system=system, temperature=temperature, grammar=grammar)
 
 

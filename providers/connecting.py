@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.waking import wake_paused
-from providers import adapters, network, prices, vault
+from providers import adapters, learning, network, prices, vault
 from providers.base import Stop
 from providers.base_url import clean_base_url
 from providers.catalogue import PRESETS, Preset
@@ -135,6 +135,7 @@ def refresh_listing(connection: Connection, stop: Stop | None = None) -> list[st
     found = adapters.fetch_models(connection, stop)
     kept = {"models_json": [row.stored() for row in found]}
     ModelListing.objects.for_user(connection.owner).update_or_create(connection=connection, defaults=kept)
+    learning.learn_from_list(connection, found)
     return [row.id for row in found]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from providers.catalogue import LOCAL_PORTS, LocalPort
 from providers.network import Policy
 
 MOST_SECONDS = 1.2
+SILENT = re.compile(r"embed|rerank|whisper|\btts\b|\bbge-|minilm|clip-vit", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,11 @@ class Found:
     label: str
     base_url: str
     models: list[str]
+
+
+def talks(model: str) -> bool:
+    """Whether a model answers questions, by its name: some only embed, rank or listen."""
+    return SILENT.search(model) is None
 
 
 def discover_local(user: User, ports: tuple[LocalPort, ...] = LOCAL_PORTS) -> list[Found]:

@@ -6,19 +6,21 @@ may be older than what another process learned meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from accounts.ownership import unscoped
 from providers import adapters
-from providers.abilities import Abilities, Lesson, abilities_of, lesson_of
+from providers.abilities import Abilities, Lesson, abilities_of, lesson_of, takes_grammar
 from providers.base import ProviderError, Reply, Request, Stop
+from providers.listed_prices import Listed
 from providers.models import Connection
 
 # 200: proxies that put the refusal into the body. 500: chat templates of local servers that know no system role.
 REFUSALS = (200, 400, 422, 500)
 MOST_TRIES = 20
+MOST_LEARNED = 20  # models of one list
 
 
 def ask(connection: Connection, request: Request, stop: Stop, again: Callable[[], None]) -> Reply:
@@ -60,6 +62,18 @@ def remember(connection: Connection, model: str, lesson: Lesson) -> None:
             after = {**before, model: {**before.get(model, {}), **lesson}}
             if rows.filter(learned=before).update(learned=after):
                 return
+
+
+def learn_from_list(connection: Connection, listed: Sequence[Listed]) -> None:
+    """A local server says in its list who it is, and so whether it holds a model to a grammar. What a refusal taught
+    stays."""
+    if connection.preset != "local":
+        return
+    with unscoped("what was learned about a connection that the caller holds"):
+        known = Connection.objects.filter(pk=connection.pk).values_list("learned", flat=True).first() or {}
+    for row in listed[:MOST_LEARNED]:
+        if takes_grammar(row.server, row.id) and "grammar" not in known.get(row.id, {}):
+            remember(connection, row.id, {"grammar": True})
 
 
 def _news(error: ProviderError, can: Abilities, lesson: Lesson) -> Lesson:

@@ -21,6 +21,7 @@ from providers.forms import ConnectionForm
 from providers.models import Connection, Duty
 from providers.prices import Price
 from providers.purposes import EXTRACTION, ROWS
+from providers.test_page import TestPart, test_part
 
 MOST_LISTED = 1000
 
@@ -110,16 +111,11 @@ def state_of(connection: Connection) -> tuple[str, str]:
     return (f"is-{state}", words[state]) if state in words else ("is-off", _("not tested yet"))
 
 
-STEP_NAMES = {"reached": "Reached", "key": "Key", "answer": "Answer"}
-
-
 @dataclass(frozen=True)
 class FormPage:
     more: list[Any]
     models: list[str]
-    fetched_at: datetime | None
-    steps: list[dict[str, str]]
-    result: dict[str, Any]
+    test: TestPart | None
     price: Price = prices.UNKNOWN
     is_reading: bool = False
     context: int | None = None
@@ -140,12 +136,10 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     )
     more = [form[name] for name in rare if name in form.fields]
     if connection is None:
-        return FormPage(more, [], None, [], {})
+        return FormPage(more, [], None)
     listed = prices.listing(connection)
     models = [row.id for row in listed][:MOST_LISTED]
     context = next((row.context for row in listed if row.id == connection.model), None)
-    result = connection.test_result if connection.tested_at else {}
-    steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
     is_reading = connection == queries.connection_for(connection.owner, EXTRACTION)
     price = prices.price_of(connection)
-    return FormPage(more, models, connection.tested_at, steps, result, price, is_reading, context, len(listed))
+    return FormPage(more, models, test_part(connection), price, is_reading, context, len(listed))

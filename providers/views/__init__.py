@@ -8,10 +8,12 @@ from providers.views.connections import (
     delete,
     edit,
     forget_key,
+    found,
     models,
     new,
     new_of,
     test,
+    tested,
 )
 from providers.views.duties import duties
 from providers.views.networks import network_remove, networks
@@ -28,6 +30,7 @@ __all__ = [
     "duties",
     "edit",
     "forget_key",
+    "found",
     "models",
     "network_remove",
     "networks",
@@ -35,4 +38,5 @@ __all__ = [
     "new_of",
     "spending",
     "test",
+    "tested",
 ]

@@ -25,7 +25,6 @@ def run(*args: str) -> str:
 def test_a_local_server_is_connected_and_tested(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOX_KEY", "box-key-0123456789")
     with FakeModel(key="box-key-0123456789") as fake:
-        fake.answer_with("CHARMEM-READY")
         args = ("--preset", "local", "--base-url", fake.base_url, "--key-env", "BOX_KEY", "--default")
         said = json.loads(run(*args, "--json"))
         assert (said["model"], said["key"], said["default"], said["test"]["ok"]) == ("fake-small", "…6789", True, True)

@@ -100,7 +100,6 @@ def test_a_test_of_the_connection_learns_too(connection: Connection, fake: FakeM
     connection.base_url = fake.root_url  # the /v1 was forgotten
     connection.save()
     refuse(fake, COOL)
-    fake.answers("CHARMEM-READY")
     assert testing.test_connection(connection).state == "ok"
     assert stored(connection) == {"fake-small": {"temperature": False}}
 
