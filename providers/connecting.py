@@ -14,6 +14,7 @@ from providers import adapters, learning, network, prices, vault
 from providers.base import Stop
 from providers.base_url import clean_base_url
 from providers.catalogue import PRESETS, Preset
+from providers.listed_prices import Listed
 from providers.local_server import CONTEXT_TOKENS
 from providers.models import Connection, ModelListing
 
@@ -132,7 +133,11 @@ def delete_connection(connection: Connection) -> None:
 
 def refresh_listing(connection: Connection, stop: Stop | None = None) -> list[str]:
     """Ask the server for its models and keep the list. Raises ProviderError."""
-    found = adapters.fetch_models(connection, stop)
+    return keep_listing(connection, adapters.fetch_models(connection, stop))
+
+
+def keep_listing(connection: Connection, found: list[Listed]) -> list[str]:
+    """Keep a list of models, and what it tells about their server; the ids."""
     kept = {"models_json": [row.stored() for row in found]}
     ModelListing.objects.for_user(connection.owner).update_or_create(connection=connection, defaults=kept)
     learning.learn_from_list(connection, found)

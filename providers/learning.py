@@ -32,7 +32,7 @@ def ask(connection: Connection, request: Request, stop: Stop, again: Callable[[]
         try:
             reply = adapters.ask(connection, request, stop, can)
         except ProviderError as error:
-            if not (more := _news(error, can, lesson)):
+            if not (more := _news(error, request, can, lesson)):
                 raise
             lesson |= more
             can = replace(can, **more)
@@ -76,8 +76,12 @@ def learn_from_list(connection: Connection, listed: Sequence[Listed]) -> None:
             remember(connection, row.id, {"grammar": True})
 
 
-def _news(error: ProviderError, can: Abilities, lesson: Lesson) -> Lesson:
-    """What this error teaches that was not tried in this call yet."""
+def _news(error: ProviderError, request: Request, can: Abilities, lesson: Lesson) -> Lesson:
+    """What this error teaches that was not tried in this call yet. A model whose thinking was already opened for it
+    can only think in the form of a grammar, and has nothing left to say."""
     if error.status not in REFUSALS:
         return {}
-    return {name: value for name, value in lesson_of(error.said, can).items() if name not in lesson}
+    found = lesson_of(error.said, can)
+    if error.error_type == "reasoning_only" and can.grammar and request.grammar:
+        found["grammar"] = False
+    return {name: value for name, value in found.items() if name not in lesson}

@@ -214,14 +214,14 @@ class _Trial:
             return [], ""
         shorter, connection.base_url = connection.base_url, longer
         try:
-            models = connecting.refresh_listing(connection, self._is_over)
+            found = adapters.fetch_models(connection, self._is_over)
         except ProviderError:
             connection.base_url = shorter
             return [], ""
         self.has_list = True
         if _write(connection, self.came_with, base_url=longer):
             self.came_with = (longer, *self.came_with[1:])
-        return models, _("/v1 was missing at the end of the address and was added.")
+        return connecting.keep_listing(connection, found), _("/v1 was missing at the end of the address and was added.")
 
 
 def _leads_to(connection: Connection) -> tuple[str, str, str]:

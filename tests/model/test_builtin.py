@@ -16,6 +16,7 @@ import pytest
 
 from accounts.models import User
 from accounts.ownership import unscoped
+from memories.prompts import open_grammar
 from providers import connecting, local_model, transport
 from providers import test_connection as testing
 from providers.base import ProviderError, Request
@@ -155,9 +156,26 @@ def test_nobody_without_the_token_gets_an_answer(alice: User, model: Path) -> No
         assert client.post("/chat/completions", json={"messages": []}).status == 401
 
 
-def test_test_connection_describes_it(alice: User, model: Path) -> None:
+def test_a_test_says_honestly_what_it_is_worth(alice: User, model: Path) -> None:
+    """Reached, answered, and held to the form by the grammar; whether it holds what the lines say is its own affair."""
     verdict = testing.test_connection(connect(alice))
-    assert verdict.ok and [s.state for s in verdict.steps[:2]] == ["ok", "ok"]
+    assert [s.state for s in verdict.steps[:3]] == ["ok", "ok", "ok"]
+    assert verdict.steps[3].state in ("ok", "warn") and verdict.state == verdict.steps[3].state
+    assert verdict.quote and verdict.tokens_in > 300 and verdict.tokens_out > 5 and verdict.cost == "0"
+    assert verdict.steps[3].text in ("1 memory in the right form", "not what the lines say") or verdict.ok
+
+
+def test_as_a_local_server_it_is_held_to_the_form_of_memories(alice: User, model: Path) -> None:
+    """llama.cpp says in its list of models who it is."""
+    with local_model.running() as place:
+        wish = Wish(preset="local", base_url=place.base_url, key=place.token, more={"context_tokens": 4096})
+        row = connecting.add_connection(alice, wish)
+        verdict = testing.test_connection(row)
+        row.refresh_from_db()
+        assert row.learned == {local_model.MODEL_NAME: {"grammar": True}}
+        assert verdict.steps[3].state in ("ok", "warn") and "not in the form" not in verdict.steps[3].text
+        said = complete(row, Request("You list memories.", STORY, 200, grammar=open_grammar()))
+    assert said.text.startswith(("<memory>\n- ", "NO_NEW_MEMORIES"))
 
 
 def test_without_the_model_it_is_said(alice: User, settings: Any, tmp_path: Path) -> None:
