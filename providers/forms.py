@@ -95,6 +95,8 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
         self.initial.setdefault("name", row.name or str(self.preset.label))
         if not self.initial.get("base_url"):
             self.initial["base_url"] = self.preset.base_url if self.preset.reach == "local" else ""
+        if row._state.adding and not self.initial.get("model"):
+            self.initial["model"] = self.preset.default_model
         if self.preset.reach == "local":
             ports = ", ".join(f"{port.label} {port.port}" for port in LOCAL_PORTS)
             self.fields["base_url"].help_text = _("Usual ports: %(ports)s.") % {"ports": ports}

@@ -4,7 +4,6 @@ which server answers here, what a container cannot reach."""
 from __future__ import annotations
 
 from difflib import get_close_matches
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
@@ -12,12 +11,10 @@ from django.utils.translation import gettext as _
 from providers import adapters, connecting, limits
 from providers.base import ProviderError
 from providers.catalogue import LOCAL_PORTS, PRESETS, LocalPort
-from providers.discover import discover_local
+from providers.discover import HOST_OF_CONTAINER, discover_local, is_in_container
 from providers.models import Connection
 
-CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 HERE = ("127.0.0.1", "localhost", "::1")
-HOST_OF_CONTAINER = "host.docker.internal"
 NAMES_SHOWN = 3
 HEARD_OUTSIDE = (
     "A server that listens only to its own computer is not heard from outside: start Ollama with OLLAMA_HOST=0.0.0.0, "
@@ -48,11 +45,6 @@ def hint(connection: Connection, error: ProviderError, ports: tuple[LocalPort, .
     if error.error_type == "connect" and preset is not None and preset.reach == "local":
         return " ".join(filter(None, (error.hint, *_about_place(connection, ports))))
     return error.hint
-
-
-def is_in_container() -> bool:
-    """Whether 127.0.0.1 is a container and not the computer around it."""
-    return any(Path(mark).exists() for mark in CONTAINER_MARKS)
 
 
 def _about_place(connection: Connection, ports: tuple[LocalPort, ...]) -> list[str]:

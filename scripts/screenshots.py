@@ -69,6 +69,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scenes_editor,
         scenes_groups,
         scenes_migration,
+        scenes_models,
         scenes_prompts,
         scenes_quality,
         scenes_reader,
@@ -93,6 +94,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= scenes_consolidation.add_consolidations(alice, scene["character"].tavern)
         scene |= scenes_conversion.add_imports(alice, scene["character"].tavern)
         scene |= scenes_migration.add_extension(alice)
+        scene |= scenes_models.add_tests(alice)
         scene |= scenes_groups.add_groups(alice, scene["character"].tavern)
         scene |= scenes_scopes.add_scopes(alice, scene["character"].tavern)
         scene |= scenes_automatic.add_news(alice, scene["character"], scene["chat"])
@@ -110,6 +112,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made |= {name: (path, "alice") for name, path in scenes_consolidation.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_conversion.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_migration.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_models.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_groups.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_automatic.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_scopes.paths(scene).items()}
@@ -211,6 +214,10 @@ def _beginnings() -> dict[str, tuple[str, str]]:
         "wizard-wrong": ("/wizard/folder/?folder=/srv/nothing-here", "newcomer"),
         "wizard-sample": ("/wizard/folder/?folder=sample", "newcomer"),
         "wizard-model": ("/wizard/model/", "newcomer"),
+        "wizard-tested": ("/wizard/model/", "beginner"),
+        "model-kinds-first": ("/settings/models/new/", "newcomer"),
+        "model-local": ("/settings/models/new/local/", "newcomer"),
+        "model-builtin": ("/settings/models/new/builtin/", "newcomer"),
         "wizard-first": ("/wizard/first/", "beginner"),
         "first-day": ("/", "beginner"),
         "characters-none": ("/characters/", "newcomer"),

@@ -200,10 +200,20 @@ def test_in_a_container_this_computer_is_another_one(
     port = free_port()
     box = connecting.add_connection(alice, Wish("local", "Box", f"http://127.0.0.1:{port}/v1", model="m"))
     mark = tmp_path / ".dockerenv"
-    monkeypatch.setattr(trouble_hints, "CONTAINER_MARKS", (str(mark),))
+    monkeypatch.setattr(discover, "CONTAINER_MARKS", (str(mark),))
     assert "container" not in testing.test_connection(box).hint
     mark.touch()
     assert f"try http://host.docker.internal:{port}/v1." in testing.test_connection(box).hint
+
+
+def test_in_a_container_the_computer_around_it_is_asked_too(
+    alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    ports = (LocalPort("Ollama", fake.port),)
+    monkeypatch.setattr(discover, "HOST_OF_CONTAINER", "localhost")
+    monkeypatch.setattr(discover, "CONTAINER_MARKS", (str(tmp_path),))
+    found = [one.base_url for one in discover.discover_local(alice, ports)]
+    assert found == [fake.base_url, f"http://localhost:{fake.port}/v1"]
 
 
 def test_a_usual_port_is_named(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
