@@ -43,7 +43,7 @@ def discover_local(user: User, ports: tuple[LocalPort, ...] = LOCAL_PORTS) -> li
     if is_in_container():
         places += [(port, port.at(HOST_OF_CONTAINER)) for port in ports]
     with ThreadPoolExecutor(max_workers=max(1, len(places)), thread_name_prefix="discover") as pool:
-        answers = list(pool.map(lambda place: _ask(*place, policy), places))
+        answers = list(pool.map(lambda place: _ask(place[0], place[1], policy), places))
     return [found for found in answers if found is not None]
 
 
