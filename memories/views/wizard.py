@@ -17,7 +17,14 @@ from memories.views.saying import explained
 from memories.wizard import FirstReading, candidates, model_choices, next_step, offered, reading
 from providers import test_jobs
 from providers.assigning import leave_to_default
-from providers.connecting import ConnectionProblem, Wish, add_connection, change_connection, make_default
+from providers.connecting import (
+    ConnectionProblem,
+    Wish,
+    add_connection,
+    change_connection,
+    listed_models,
+    make_default,
+)
 from providers.models import Connection
 from providers.purposes import EXTRACTION
 from providers.queries import connection_for, connections
@@ -86,7 +93,8 @@ def model(request: PersonRequest) -> HttpResponse:
     chosen = offered(choices, request.GET.get("choose", ""), present)
     mine = present if present and present.preset == chosen.preset.key else None
     test = test_part(mine) if mine else None
-    context = {"choices": choices, "chosen": chosen, "connection": mine, "step": 2, "test": test}
+    models = list(chosen.models) or (listed_models(mine) if mine else [])
+    context = {"choices": choices, "chosen": chosen, "connection": mine, "step": 2, "test": test, "models": models}
     return render(request, "memories/wizard_model.html", context)
 
 

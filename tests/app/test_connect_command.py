@@ -43,6 +43,13 @@ def test_a_failed_test_is_one_sentence_and_the_connection_is_kept(alice: User) -
     assert caught.value.returncode == 1 and Connection.objects.for_user(alice).count() == 1
 
 
+def test_a_model_that_is_misspelt_is_told_with_the_nearest_one(alice: User) -> None:
+    with FakeModel() as fake, pytest.raises(CommandFailed) as caught:
+        fake.respond(404, {"error": {"message": "model not found"}})
+        run("--preset", "local", "--base-url", fake.base_url, "--model", "fake_small")
+    assert "The list does not have fake_small. Nearest: fake-small, fake-large. The" in str(caught.value)
+
+
 def test_wrong_usage(alice: User) -> None:
     with pytest.raises(WrongUsage, match="The environment variable NOT_SET_HERE is empty"):
         run("--preset", "openrouter", "--key-env", "NOT_SET_HERE")

@@ -17,6 +17,7 @@ from providers.discover import discover_local
 from providers.models import Connection
 from tests.support.builders import make_connection
 from tests.support.fake_model import FakeModel
+from tests.support.pages import soup
 from tests.support.raw_server import RawServer, silent
 from tests.support.wire import connect
 
@@ -181,3 +182,23 @@ def test_a_page_of_a_kind_that_is_not_known_any_more_opens(alice: User, alice_cl
     assert alice_client.get(f"{MODELS}{row.pk}/").status_code == 200
     assert alice_client.get(f"{MODELS}new/gone/").status_code == 404
     assert alice_client.get(f"{MODELS}new/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "model"),
+    [
+        ("openrouter", "OpenRouter", "openai/gpt-4.1-nano"),
+        ("nanogpt", "NanoGPT", ""),
+        ("local", "Local server", ""),
+        ("builtin", "Built-in (this computer)", None),
+    ],
+)
+def test_a_new_connection_asks_for_no_more_than_it_needs(
+    alice_client: Client, preset: str, name: str, model: str | None
+) -> None:
+    page = soup(alice_client.get(f"{MODELS}new/{preset}/"))
+    assert page.select_one("#id_name")["value"] == name
+    field = page.select_one("#id_model")
+    assert field is None if model is None else field.get("value", "") == model
+    needed = [one["name"] for one in page.select("main input[required]")]
+    assert needed in ([], ["base_url"], ["max_parallel"], ["base_url", "max_parallel"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from providers.models import Connection
 from tests.support.browsing import WIDTHS, signed_in
 from tests.support.fake_model import FakeModel
 from tests.support.scenes_models import add_tests, paths
-from tests.support.services import free_port
+from tests.support.services import free_port, require
 from tests.support.wire import redirect_preset
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -135,16 +136,23 @@ def test_an_address_that_was_typed_without_v1_is_the_kind_and_the_address(
         expect(newcomer.page.get_by_label("Model", exact=True)).to_have_value("fake-small")
 
 
-def test_the_built_in_model_is_one_decision(live_server: Any, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.model
+def test_the_built_in_model_is_one_decision(
+    live_server: Any, alice: User, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
+    require("model")
+    settings.DATA_DIR = tmp_path
     ports(monkeypatch, free_port())
-    monkeypatch.setattr(local_model, "is_available", lambda: True)
-    monkeypatch.setattr(local_model, "model_file", lambda: None)  # a test elsewhere lets the real one answer
     with signed_in(live_server.url, alice) as seen:
         newcomer = begins(seen.open("/settings/models/"))
         newcomer.picks("Built-in (this computer)")
         newcomer.saves()
-        newcomer.sees("The built-in model is not installed here.")
+        newcomer.sees("Built-in (this computer)", "none needed", "tokens in", "free")
         assert newcomer.decisions == 1
+        expect(newcomer.page.locator("#test")).to_have_class(re.compile("is-(ok|warn)"))
+    for child in local_model._children:
+        child.communicate(timeout=10)  # closes its lifeline
+    local_model._children.clear()
 
 
 @pytest.mark.parametrize("size", WIDTHS)
