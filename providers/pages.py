@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from providers import local_model, prices, queries
+from providers import local_model, prices, queries, through
 from providers.catalogue import PRESETS, Preset
 from providers.duty_page import DutyPage, duty_page
 from providers.forms import ConnectionForm
@@ -22,6 +22,7 @@ from providers.models import Connection, Duty
 from providers.prices import Price
 from providers.purposes import EXTRACTION, ROWS
 from providers.test_page import TestPart, test_part
+from providers.through import Place
 
 MOST_LISTED = 1000
 
@@ -120,6 +121,7 @@ class FormPage:
     is_reading: bool = False
     context: int | None = None
     offered: int = 0
+    missing: Place | None = None  # what has to be there before such a connection can work
 
 
 def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
@@ -135,11 +137,14 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
         "body",
     )
     more = [form[name] for name in rare if name in form.fields]
+    places = through.places(form.instance.owner, form.preset)
+    missing = places[0] if places and not through.usable(places) else None
     if connection is None:
-        return FormPage(more, [], None)
+        before = through.models_before(form.instance.owner, form.preset, places)
+        return FormPage(more, before, None, missing=missing)
     listed = prices.listing(connection)
     models = [row.id for row in listed][:MOST_LISTED]
     context = next((row.context for row in listed if row.id == connection.model), None)
     is_reading = connection == queries.connection_for(connection.owner, EXTRACTION)
     price = prices.price_of(connection)
-    return FormPage(more, models, test_part(connection), price, is_reading, context, len(listed))
+    return FormPage(more, models, test_part(connection), price, is_reading, context, len(listed), missing)

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from accounts import throttling
 from accounts.models import User
 from accounts.ownership import unscoped
-from providers import adapters, connecting, fallback, prices, trouble_hints
+from providers import adapters, connecting, fallback, prices, through, trouble_hints
 from providers.base import Completion, ProviderError, Request, Stop, Usage
 from providers.base_url import with_version
 from providers.catalogue import PRESETS, Preset
@@ -86,7 +86,7 @@ class _Trial:
         probe = probe_for(self.connection)
         done, judged = self._asked(probe)
         self.result.mark("reached", "ok", _("%(n).1f s") % {"n": seconds} if self.has_list else _("yes"))
-        self.result.mark("key", "ok", _("accepted") if self.connection.key_sealed else _("none needed"))
+        self.result.mark("key", "ok", _key_words(self.connection))
         self.result.mark("answer", "ok", _("%(n).1f s") % {"n": done.seconds})
         self._judge(probe, done, judged)
 
@@ -152,7 +152,7 @@ class _Trial:
             )
             result.mark("key", "bad", words)
         elif error.status == 200:
-            result.mark("key", "ok", _("accepted") if self.connection.key_sealed else _("none needed"))
+            result.mark("key", "ok", _key_words(self.connection))
             result.mark("answer", "bad", _("without text"))
         else:
             result.mark("answer", "bad", _("error %(n)d") % {"n": error.status} if error.status else _("none"))
@@ -242,6 +242,13 @@ def _write(connection: Connection, leads_to: tuple[str, str, str], **fields: obj
     with unscoped("the result of a test of a connection that the caller holds"):
         rows = Connection.objects.filter(pk=connection.pk, base_url=base_url, model=model, key_sealed=key)
         return bool(rows.update(**fields))
+
+
+def _key_words(connection: Connection) -> str:
+    preset = PRESETS.get(connection.preset)
+    if preset is not None and preset.reach == through.REACH:
+        return _("stays where it is")
+    return _("accepted") if connection.key_sealed else _("none needed")
 
 
 def _never() -> bool:
