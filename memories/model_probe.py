@@ -82,7 +82,10 @@ def _odd(answer: Answer, bullets: list[str], text: str) -> Judgement:
     }
     said, hint = words.get(answer.kind, (_("not in the form of a memory"), small))
     return Judgement(
-        follows=False, text=said, quote=_quoted(bullets[0] if bullets else without_reasoning(text)), hint=hint
+        follows=False,
+        text=said,
+        quote=_quoted(max(bullets, key=len) if bullets else without_reasoning(text)),
+        hint=hint,
     )
 
 
