@@ -85,13 +85,16 @@ def change(wish: Wish) -> BuiltinModel:
     return row
 
 
-def remove_file(name: str) -> None:
-    """Remove a file of the models folder for good; raises BuiltinProblem for the chosen one and where there is none."""
-    if not name or model_files.find(name) is None:
+def removable(name: str) -> ModelFile:
+    """A file of the models folder that may be deleted; BuiltinProblem for the chosen one and for what is none."""
+    file = model_files.find(name) if name else None
+    if file is None:
         raise BuiltinProblem("file_name", _("There is no such file in the models folder."))
     if name == current().file_name:
         raise BuiltinProblem("file_name", _("%(name)s is in use: choose another model first.") % {"name": name})
-    (model_files.folder() / name).unlink(missing_ok=True)
+    if file.is_folder:
+        raise BuiltinProblem("file_name", _("%(name)s is a folder; remove it by hand.") % {"name": name})
+    return file
 
 
 def _usable(name: str) -> ModelFile:

@@ -30,7 +30,7 @@ class Row:
 
     @property
     def can_go(self) -> bool:
-        return not self.is_installed and not self.is_chosen
+        return not (self.is_installed or self.is_chosen or self.file.is_folder)
 
 
 @dataclass(frozen=True)

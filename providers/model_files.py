@@ -39,6 +39,10 @@ class ModelFile:
     def label(self) -> str:
         return self.name or self.path.name
 
+    @property
+    def is_folder(self) -> bool:
+        return self.path.is_dir() and not self.path.is_symlink()
+
 
 def folder() -> Path:
     """The models folder; it need not exist."""

@@ -58,13 +58,16 @@ def progress(request: PersonRequest) -> HttpResponse:
 
 
 @admin_required
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def remove(request: PersonRequest) -> HttpResponse:
-    """Remove a file of the models folder."""
-    name = request.POST.get("remove", "")
+    """Ask, then delete a file of the models folder."""
+    name = (request.POST if request.method == "POST" else request.GET).get("name", "")
     try:
-        builtin.remove_file(name)
-        messages.success(request, _("%(name)s is removed.") % {"name": name})
+        file = builtin.removable(name)
+        if request.method != "POST":
+            return render(request, "providers/builtin_remove.html", {"file": file})
+        file.path.unlink(missing_ok=True)
+        messages.success(request, _("%(name)s is deleted.") % {"name": name})
     except BuiltinProblem as problem:
         messages.error(request, problem.message)
     return redirect("providers:builtin")

@@ -58,7 +58,7 @@ def text_of(client: Client) -> str:
 def test_members_find_no_such_page(bob: User, bob_client: Client, folder: Path) -> None:
     put(folder)
     for method, path in (("get", ""), ("post", ""), ("post", "download"), ("get", "progress"), ("post", "remove")):
-        data = {"file_name": "tiny.gguf", "remove": "tiny.gguf", "url": "https://x.example/a.gguf", "sha256": SUM}
+        data = {"file_name": "tiny.gguf", "name": "tiny.gguf", "url": "https://x.example/a.gguf", "sha256": SUM}
         assert getattr(bob_client, method)(PAGE + path, {**USUAL, **data}).status_code == 404
     assert (folder / "tiny.gguf").exists()
     assert builtin.current().file_name == "" and not Job.objects.for_user(bob).exists()
@@ -165,10 +165,16 @@ def test_files_are_deleted_but_not_the_one_in_use(alice_client: Client, folder: 
     put(folder, "other.gguf")
     outside = put(folder.parent, "outside.gguf")
     alice_client.post(PAGE, {**USUAL, "file_name": "tiny.gguf"})
-    for name in ("tiny.gguf", "../outside.gguf", "", "none.gguf", "other.gguf"):
-        assert alice_client.post(f"{PAGE}remove", {"remove": name}).status_code == 302
+    (folder / "folder.gguf").mkdir()
+    for name in ("tiny.gguf", "../outside.gguf", "", "none.gguf", "folder.gguf"):
+        assert alice_client.get(f"{PAGE}remove", {"name": name}).status_code == 302
+        assert alice_client.post(f"{PAGE}remove", {"name": name}).status_code == 302
+    (folder / "link.gguf").symlink_to(outside)
+    for name in ("other.gguf", "link.gguf"):
+        assert f"Delete {name}?" in alice_client.get(f"{PAGE}remove", {"name": name}).content.decode()
+        assert alice_client.post(f"{PAGE}remove", {"name": name}).status_code == 302
     assert outside.exists()
-    assert [path.name for path in folder.iterdir()] == ["tiny.gguf"]
+    assert sorted(path.name for path in folder.iterdir()) == ["folder.gguf", "tiny.gguf"]
 
 
 def test_the_note_on_quality_tells_small_from_large() -> None:

@@ -68,7 +68,7 @@ def test_it_answers_in_the_grammar_and_counts_as_the_server_does(alice: User, mo
         assert said.call.model == local_model.MODEL_NAME
         answers.add(said.text)
     assert len(answers) == 2
-    calls = list(said.call.connection.calls.all())
+    calls = list(row.calls.all())
     counted = served_counts()
     assert sum(call.completion_tokens for call in calls) == counted["tokens_predicted_total"]
     assert sum(call.prompt_tokens - (call.cached_tokens or 0) for call in calls) == counted["prompt_tokens_total"]
