@@ -27,7 +27,7 @@ from providers.transport import Pieces, TransportError
 
 MOST_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
-KEPT_FREE = 1 << 30  # bytes that a download leaves on the disk
+KEPT_FREE = 10**9  # bytes that a download leaves on the disk
 LONGEST_SECONDS = 24 * 3600.0
 LOOK_EVERY = 64 << 20  # bytes between two looks at the disk
 BLOCK = 1 << 20

@@ -219,6 +219,7 @@ def _beginnings() -> dict[str, tuple[str, str]]:
         "characters-none": ("/characters/", "newcomer"),
         "jobs-none": ("/jobs/", "newcomer"),
         "models-none": ("/settings/models/", "newcomer"),
+        "builtin-get": ("/settings/models/built-in/", "newcomer"),
         "spending-none": ("/settings/spending/", "newcomer"),
         "tavern-none": ("/settings/sillytavern/", "newcomer"),
         "people-member": ("/people/", "unlucky"),

@@ -165,7 +165,7 @@ def test_a_full_disk_is_said_before_anything_is_written(desk: Desk, monkeypatch:
     error = desk.failure()
     assert error.kind == "space" and not error.retryable
     assert error.message == (
-        f"There is not enough room on the disk: {size(len(BODY))} are still to come, and 1.1 GB are free."
+        f"There is not enough room on the disk: {size(len(BODY))} are still to come, and 1 GB are free."
     )
     assert not desk.part.exists()
 
