@@ -68,7 +68,7 @@ class DownloadForm(forms.Form):
     sha256 = forms.CharField(
         label=gettext_lazy("SHA-256"),
         max_length=80,
-        help_text=gettext_lazy("64 digits, from the page about the file. Only exactly this file is taken."),
+        help_text=gettext_lazy("64 digits and letters, from the page about the file. Only exactly this file is taken."),
         widget=_text(),
     )
     name = forms.CharField(

@@ -15,7 +15,7 @@ import psutil
 from accounts.models import User
 from providers import connecting, local_model, model_files
 from providers.connecting import Wish
-from providers.local_server import Serving
+from providers.local_server import MODEL_NAME, Serving
 from providers.models import Connection
 from tests.support.services import free_port
 from tests.support.waiting import wait_until
@@ -67,7 +67,7 @@ class LocalServer:
 
     def connect(self, owner: User) -> Connection:
         """A connection as the page makes it for a local server."""
-        wish = Wish("local", base_url=self.state["base_url"], key=self.state["token"])
+        wish = Wish("local", base_url=self.state["base_url"], key=self.state["token"], model=MODEL_NAME)
         return connecting.add_connection(owner, wish)
 
 
