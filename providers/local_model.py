@@ -33,6 +33,7 @@ __all__ = ["CONTEXT_TOKENS", "MODEL_NAME", "Serving", "is_available", "is_loaded
 START_SECONDS = 90.0
 SECONDS_A_GIGABYTE = 30.0  # a slow disk
 LONGEST_ANSWER_SECONDS = 600.0  # that somebody else may be waiting for, when the settings change
+ENDING_SECONDS = 10.0
 POLL_SECONDS = 0.05
 _starter_lock = threading.Lock()
 _children: list[subprocess.Popen[bytes]] = []
@@ -114,18 +115,21 @@ def _started(serving: Serving, stop: Stop | None) -> dict[str, object]:
         if _is_as(state, serving):
             return state
         if state is not None:
-            _retire(stop)
+            _retire(state["pid"], stop)
         size = Path(serving.model_file).stat().st_size if Path(serving.model_file).is_file() else 0
         return _wait_for(_spawn(serving), stop, time.monotonic() + START_SECONDS + SECONDS_A_GIGABYTE * (size >> 30))
 
 
-def _retire(stop: Stop | None) -> None:
-    """Have the server that runs end, after the answer that it is giving."""
+def _retire(pid: object, stop: Stop | None) -> None:
+    """Have the server that runs end, after the answer that it is giving, and wait until its memory is free again."""
     _state_file().unlink(missing_ok=True)
     until = time.monotonic() + LONGEST_ANSWER_SECONDS
     while (lock := try_lock(_state_file().with_suffix(".lock"))) is None:
         _pause(stop, until)
     lock.close()
+    for child in _children:
+        if child.pid == pid:
+            child.wait(ENDING_SECONDS)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from providers.file_lock import try_lock
 
@@ -24,6 +24,7 @@ CONTEXT_TOKENS = 4096
 MOST_THREADS = 4
 MODEL_NAME = "built-in"
 LOOK_SECONDS = 0.5
+_held: list[BinaryIO] = []  # until the end of the process: whoever gets the lock next has the memory too
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Serving:
 
 def main(state_file: Path, serving: Serving) -> int:
     """Serve until idle or orphaned. Exit code 3: another server already holds this state file."""
-    lock = try_lock(state_file.with_suffix(".lock"))
-    if lock is None:
+    if (lock := try_lock(state_file.with_suffix(".lock"))) is None:
         return 3
+    _held.append(lock)
     threading.Thread(target=_end_with_starter, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(5)  # the pages come first
@@ -121,4 +122,4 @@ def _end_with_starter() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Serving(**json.loads(sys.argv[2]))))
+    os._exit(main(Path(sys.argv[1]), Serving(**json.loads(sys.argv[2]))))

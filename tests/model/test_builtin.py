@@ -180,7 +180,7 @@ def test_it_does_not_start_without_the_memory_for_it(alice: User, model: Path, m
     with pytest.raises(ProviderError) as caught:
         complete(row, Request("", "hi", 4))
     assert caught.value.error_type == "setup"
-    assert caught.value.message == "The built-in model needs about 360 MB of memory, and 200 MB are free."
+    assert caught.value.message == "The built-in model needs about 361 MB of memory, and 200 MB are free."
     assert not local_model.is_loaded()
 
 
