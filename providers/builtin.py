@@ -19,6 +19,7 @@ from providers.models import BuiltinModel, Connection
 
 LEAST_CONTEXT, MOST_CONTEXT = 512, 131_072
 THE_ROW = 1
+USUAL_BYTES_PER_TOKEN = Connection._meta.get_field("bytes_per_token").default
 
 
 class BuiltinProblem(Exception):
@@ -77,7 +78,7 @@ def change(wish: Wish) -> BuiltinModel:
     row = BuiltinModel(pk=THE_ROW, **vars(wish))
     fresh: dict[str, Any] = {"down_until": None, "down_reason": "", "context_tokens": wish.context_tokens}
     if before.file_name != wish.file_name:
-        fresh |= {"tested_at": None, "test_result": {}}
+        fresh |= {"tested_at": None, "test_result": {}, "bytes_per_token": USUAL_BYTES_PER_TOKEN}
     with transaction.atomic():
         row.save()
         with unscoped("the built-in model is one for everybody"):

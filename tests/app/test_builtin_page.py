@@ -21,6 +21,7 @@ from providers import builtin, connecting, machine, model_download, model_files
 from providers.base import ProviderError
 from providers.builtin_page import quality
 from providers.connecting import Wish
+from providers.file_lock import try_lock
 from providers.models import Connection
 from tests.support.https_files import Give, HttpsFiles, small_gguf, trust
 
@@ -249,6 +250,33 @@ def test_a_cut_pauses_the_job_and_it_goes_on_behind_it(
     run_until_idle(alice)
     assert Job.objects.for_user(alice).get().state == Job.State.DONE
     assert [span for _path, span in server.asked] == ["", "bytes=4000-"]
+
+
+def test_a_large_file_comes_in_chunks_so_that_others_have_their_turn(
+    alice: User, alice_client: Client, folder: Path, server: HttpsFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_download, "CHUNK_SECONDS", 0.0)
+    body = BODY + bytes(200_000)
+    server.files["/m/tiny.gguf"] = Give(body)
+    alice_client.post(f"{PAGE}download", wish(server, sha256=hashlib.sha256(body).hexdigest()))
+    assert run_until_idle(alice) > 2
+    assert (folder / "tiny.gguf").read_bytes() == body
+    spans = [span for _path, span in server.asked]
+    assert spans[0] == "" and len(set(spans)) == len(spans)
+
+
+def test_the_second_one_who_wants_the_same_file_waits(
+    alice: User, alice_client: Client, folder: Path, server: HttpsFiles
+) -> None:
+    alice_client.post(f"{PAGE}download", wish(server))
+    (folder / model_files.UNFINISHED).mkdir()
+    lock = try_lock(folder / model_files.UNFINISHED / f"{SUM}.lock")
+    assert lock is not None
+    with lock:
+        run_until_idle(alice)
+    job = Job.objects.for_user(alice).get()
+    assert (job.state, job.doing) == (Job.State.PAUSED, "Somebody else downloads this file just now.")
+    assert not server.asked
 
 
 def test_a_server_that_stays_away_ends_it_after_some_tries(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -96,6 +98,22 @@ def test_each_redirect_is_vetted_anew(desk: Desk, place: str, sentence: str) -> 
     assert len(desk.server.asked) == 1
 
 
+@pytest.mark.parametrize("found", [["10.0.0.7"], ["127.0.0.1"], ["93.184.215.14", "169.254.169.254"]])
+def test_a_name_that_leads_into_a_local_network(desk: Desk, monkeypatch: pytest.MonkeyPatch, found: list[str]) -> None:
+    """Whatever the name said when the address was typed: it is vetted when it is connected to."""
+    real = socket.getaddrinfo
+
+    def look_up(host: str, port: int, **options: Any) -> list[Any]:
+        if host != "models.example":
+            return real(host, port, **options)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    lead(desk, "https://models.example/m.gguf")
+    error = desk.failure("/1")
+    assert (error.kind, error.message) == ("address", PUBLIC_ONLY)
+
+
 def test_a_wrong_checksum_leaves_nothing(desk: Desk) -> None:
     error = desk.failure(sha256="0" * 64)
     assert error.kind == "sum" and not error.retryable
@@ -168,6 +186,17 @@ def test_a_full_disk_is_said_before_anything_is_written(desk: Desk, monkeypatch:
         f"There is not enough room on the disk: {size(len(BODY))} are still to come, and 1 GB are free."
     )
     assert not desk.part.exists()
+
+
+def test_a_disk_that_fills_up_meanwhile_ends_it_and_what_arrived_is_kept(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = iter([10**12, 0])
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=next(free)))
+    monkeypatch.setattr(downloads, "LOOK_EVERY", 1000)
+    desk.server.files["/m.gguf"] = Give(BODY, wait=threading.Event())
+    assert desk.failure().kind == "space"
+    assert 0 < desk.part.stat().st_size < len(BODY)
 
 
 def test_stop_keeps_what_arrived_and_hangs_up(desk: Desk) -> None:
