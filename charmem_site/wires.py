@@ -21,11 +21,12 @@ def _tell_the_people_pages() -> None:
 def _carry_news_from_sillytavern() -> None:
     """Memory files edited outside, files whose Data Bank copy is behind, memories whose message changed, chats with
     enough news to be read by themselves (those last: what is unread has to be known)."""
-    from memories import automatic, outside_text, source_changes, watermark, write_back
+    from memories import automatic, lines, outside_text, source_changes, watermark, write_back
     from memories import events as reading
     from sync import events
 
     events.databank_text_found.connect(outside_text.hear)
+    events.pass_finished.connect(lines.hear)
     events.pass_finished.connect(write_back.sweep)
     events.chats_changed.connect(watermark.settle)
     events.chats_changed.connect(source_changes.hear)

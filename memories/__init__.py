@@ -13,7 +13,7 @@ All modules stand in one folder, so that each is found under its own name. `name
   · `group_*` `presence` `member*` who is there · `together*` one call for all · `wanted` `reading_limits` which part
   · `reading_start` `reading_keys` · `watermark` how far · `unread` how much is left · `reset_cost` what it will cost
   · `automatic*` reads by itself · `choices` `chosen` `choosing` what a person chose for it · `day_budget`
-  · `scope*` `sharing` which file it goes into · `activity*` its log · `events`
+  · `scope*` `sharing` `lines` which file it goes into · `activity*` its log · `events`
 * the memory file: `memory_file` the one way to change it · `file_editor` `file_state` `outlines` `revisions` `wordings`
   · `takeover` `outside_text` edits made outside · `write_back` `mirrored` into Data Banks · `layout*` its form
 * changed by hand: `editing` `locking` `pinning` `copying` one thing at once · `find_replace` `replacing`

@@ -11,6 +11,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from memories import mirrored
 from memories.group_page import GroupFrame
 from memories.group_table import Row
 from memories.health import Step, steps_of
@@ -59,6 +60,10 @@ def health_rows(frame: GroupFrame) -> list[Reaching]:
     """Each member's file on its way to the prompt; the queries do not grow with the members."""
     rows = MemoryFile.objects.for_user(frame.user).filter(character__in=frame.roster.characters, chat=None)
     files = {file.character_id: file for file in rows.select_related("attachment__tavern__owner")}
+    for guest in mirrored.guests_in({row.character.tavern_id for row in frame.rows}, frame.user):
+        shown = guest.file
+        shown.attachment, shown.written_version = guest.attachment, guest.written_version
+        files[guest.character_id] = shown
     attachments = [file.attachment_id for file in files.values() if file.attachment_id]
     waiting = FileConflict.objects.for_user(frame.user).filter(attachment__in=attachments, decided_at=None)
     conflicts = {one.attachment_id: one for one in waiting}

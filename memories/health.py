@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from memories.mirrored import guest_of
 from memories.models import MemoryFile
-from memories.scopes import share_of
 from sync import registration, vectors
 from sync.models import Attachment, Character, FileConflict, Tavern
 
@@ -47,9 +47,9 @@ def reach(character: Character) -> Reach:
     tavern = character.tavern
     files = MemoryFile.objects.for_user(tavern.owner).filter(character=character, chat__isnull=True)
     file = files.select_related("owner", "attachment__tavern__owner", "attachment__registration").first()
-    if share := share_of(character):
-        file = share.file
-        file.attachment, file.written_version = share.attachment, share.written_version
+    if guest := guest_of(character):
+        file = guest.file
+        file.attachment, file.written_version = guest.attachment, guest.written_version
     attachment = file.attachment if file else None
     conflict = _conflict(attachment)
     steps = steps_of(tavern, file, conflict)

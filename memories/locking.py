@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories import memory_file
-from memories.models import Memory, MemoryBlock, Revision
+from memories.file_editor import Editor
+from memories.models import Memory, MemoryBlock, MemoryFile, Revision
 
 
 def lock_memory(user: User, memory: Memory, *, is_locked: bool) -> Revision | None:
@@ -30,3 +33,29 @@ def lock_block(user: User, block: MemoryBlock, *, is_locked: bool) -> Revision |
     with memory_file.change(file, reason=reason, author=user) as editor:
         editor.set_block(block.pk, is_locked=is_locked)
     return file.revisions.get(number=file.version) if editor.is_changed else None
+
+
+def lock_file(user: User, file: MemoryFile, *, is_locked: bool) -> Revision | None:
+    """Lock or unlock all that a file holds now, as one revision; None when it was so already. What comes later is not
+    locked. Unlocking frees single bullets too."""
+    reason = _("All memories locked") if is_locked else _("All memories unlocked")
+    with memory_file.change(file, reason=reason, author=user) as editor:
+        for block in editor.blocks:
+            editor.set_block(block.pk, is_locked=is_locked)
+        if not is_locked:
+            _free_bullets(editor)
+    return file.revisions.get(number=file.version) if editor.is_changed else None
+
+
+def count_locked(user: User, file: MemoryFile) -> int:
+    """How many bullets of a file keep their words, by their own lock or their block's."""
+    rows = Memory.objects.for_user(user).filter(block__file=file, is_topic=False)
+    return rows.filter(Q(is_locked=True) | Q(block__is_locked=True)).count()
+
+
+def _free_bullets(editor: Editor) -> None:
+    locked = Memory.objects.for_user(editor.file.owner).filter(block__file=editor.file, is_locked=True)
+    blocks = set(locked.values_list("block_id", flat=True))
+    if blocks:
+        locked.update(is_locked=False, updated_at=timezone.now())
+        editor.touch(blocks, is_reordered=False)

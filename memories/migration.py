@@ -234,6 +234,6 @@ def source_words(source: str) -> str:
     """What became of where its answers came from; "" for a provider, which is offered by itself."""
     return {
         "webllm": _("It used a model inside the browser. A server cannot: the built-in model takes its place."),
-        "profile": _("It used a Connection Profile of SillyTavern. Choose a connection here under Models."),
-        "main_llm": _("It used SillyTavern’s own connection. Choose a connection here under Models."),
+        "profile": _("It used a Connection Profile of SillyTavern. Under Models, “Through SillyTavern” asks it again."),
+        "main_llm": _("It used SillyTavern’s own connection. Under Models, “Through SillyTavern” asks it again."),
     }.get(source, "")

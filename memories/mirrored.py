@@ -1,43 +1,72 @@
 """One memory file may lie in several Data Banks: its character's own, and those of whoever shares it.
 
-Every copy is a row with `attachment` and `written_version`: the file itself, and each MemoryShare. While a character
-shares, its own Data Bank file holds the shared text; its own memories are kept and come back when the share ends.
+Every copy is a row with `attachment` and `written_version`: the file itself, each MemoryShare, and the MemoryLine of a
+branch that is open. While a character shares, its own Data Bank file holds the shared text; its own memories are kept
+and come back when the share ends. While a branch is open it holds that branch's text in the same way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
 
 from accounts.models import User
-from memories.models import MemoryFile, MemoryShare
-from sync.models import Attachment, FileConflict
+from memories.models import MemoryFile, MemoryLine, MemoryShare
+from sync.models import Attachment, Character, FileConflict
 
-Copy = MemoryFile | MemoryShare
+Guest = MemoryShare | MemoryLine  # stands in the Data Bank file of a character in place of its own memories
+Copy = MemoryFile | Guest
+WITH_GUESTS = ("file__owner", "file__character", "attachment__tavern__owner", "attachment__registration")
 
 
 def copies_of(file: MemoryFile) -> list[Copy]:
-    """The file itself, then its shares with characters that are still there."""
-    rows = file.shares.filter(character__gone_at__isnull=True).order_by("created_at")
-    return [file, *rows.select_related("character__tavern__owner", "attachment__tavern__owner")]
+    """The file itself, then its guest copies with characters that are still there."""
+    found: list[Copy] = [file]
+    for rows in (file.shares.order_by("created_at"), file.lines.order_by("created_at")):
+        there = rows.filter(character__gone_at__isnull=True)
+        found += there.select_related("character__tavern__owner", "attachment__tavern__owner")
+    return found
 
 
 def copy_at(file: MemoryFile, attachment: Attachment) -> Copy:
     """The copy of `file` that is written to this attachment."""
-    return file.shares.filter(attachment=attachment).first() or file
+    guests = (rows.filter(attachment=attachment).first() for rows in (file.shares, file.lines))
+    return next((guest for guest in guests if guest is not None), file)
 
 
 def file_at(user: User, attachment: Attachment) -> MemoryFile | None:
-    """The memory file whose text this attachment holds now; a share comes before the character's own."""
+    """The memory file whose text this attachment holds now; a guest comes before the character's own."""
     rows = MemoryFile.objects.for_user(user).select_related("character__tavern")
-    return rows.filter(shares__attachment=attachment).first() or rows.filter(attachment=attachment).first()
+    for holds in ({"shares__attachment": attachment}, {"lines__attachment": attachment}, {"attachment": attachment}):
+        if found := rows.filter(**holds).first():
+            return found
+    return None
+
+
+def guest_of(character: Character) -> Guest | None:
+    """What stands in the character's Data Bank file in place of its own memories, if anything does."""
+    for model in (MemoryShare, MemoryLine):
+        rows = model.objects.for_user(character.tavern.owner).filter(character=character)
+        found: Guest | None = rows.select_related(*WITH_GUESTS).first()
+        if found is not None:
+            return found
+    return None
+
+
+def guests_in(tavern_ids: Iterable[Any], user: User) -> list[Guest]:
+    """All guests in the Data Bank files of characters that are still there."""
+    found: list[Guest] = []
+    for model in (MemoryShare, MemoryLine):
+        rows = model.objects.for_user(user).filter(character__tavern__in=tavern_ids, character__gone_at__isnull=True)
+        found += rows.select_related(*WITH_GUESTS)
+    return found
 
 
 def is_set_aside(file: MemoryFile) -> bool:
-    """Whether the character remembers in somebody else's file meanwhile, so that this one is not written."""
-    shares = MemoryShare.objects.for_user(file.owner).filter(character=file.character_id)
-    return file.chat_id is None and shares.exists()
+    """Whether a guest stands in the character's Data Bank file meanwhile, so that this one is not written."""
+    return file.chat_id is None and guest_of(file.character) is not None
 
 
 def note_written(copy: Copy, version: int, *, forward: bool = True) -> None:
@@ -50,7 +79,7 @@ def note_written(copy: Copy, version: int, *, forward: bool = True) -> None:
 def _row(copy: Copy) -> QuerySet[Any]:
     if isinstance(copy, MemoryFile):
         return MemoryFile.objects.for_user(copy.owner).filter(pk=copy.pk)
-    return MemoryShare.objects.for_user(copy.file.owner).filter(pk=copy.pk)
+    return type(copy).objects.for_user(copy.file.owner).filter(pk=copy.pk)
 
 
 def open_conflict(copy: Copy) -> FileConflict | None:

@@ -15,7 +15,7 @@ from accounts.models import User
 from jobs.models import Job
 from memories.chosen import settings_of
 from memories.mirrored import Copy
-from memories.models import Memory, MemoryBlock, MemoryFile, MemoryShare
+from memories.models import Memory, MemoryBlock, MemoryFile, MemoryLine, MemoryShare
 from memories.price import reading_price
 from memories.review_queries import ReviewCounts, counts_of
 from memories.scopes import share_of
@@ -128,6 +128,8 @@ def tiles(user: User) -> list[Tile]:
     for share in MemoryShare.objects.for_user(user).select_related("attachment", "file"):
         files[share.character_id] = share
         counts[share.character_id] = counts.get(share.file.character_id, (0, 0, None))
+    for line in MemoryLine.objects.for_user(user).select_related("attachment", "file"):
+        files[line.character_id] = line
     rows = (
         Character.objects.for_user(user)
         .filter(gone_at=None)

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from memories import mirrored
 from memories.models import Memory
 from sync.models import Attachment, Tavern
 
@@ -29,5 +30,6 @@ def _was_just_seen(attachment: Attachment) -> bool:
 
 
 def _is_in(attachment: Attachment, text: str) -> bool:
-    bullets = Memory.objects.for_user(attachment.tavern.owner).filter(block__file__attachment=attachment)
+    user = attachment.tavern.owner
+    bullets = Memory.objects.for_user(user).filter(block__file=mirrored.file_at(user, attachment))
     return any(len(bullet) >= SHORTEST and bullet in text for bullet in bullets.values_list("text", flat=True))

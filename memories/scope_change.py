@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
-from memories import activity, editing, file_state, scope_files, scope_sources, scope_state
+from memories import activity, editing, file_state, lines, scope_files, scope_sources, scope_state
 from memories.memory_file import file_for
 from memories.models import MemoryFile, MemoryScope, MemoryShare
 from memories.scope_branches import Family, Source
@@ -92,6 +92,7 @@ def choose(user: User, character: Character, scope: str, timeline: str, *, divid
         changed = _write(user, character, plan(user, character, scope, timeline), batch) if divides else 0
         _save(user, character, scope, timeline)
         activity.note(user, "changed", _words(new, changed), character=character)
+    _show_line(user, character)
     return Done(batch if changed else None, old.scope, old.timeline)
 
 
@@ -104,6 +105,13 @@ def undo(user: User, character: Character, done: Done) -> None:
             editing.undo_batch(user, done.batch)
         _save(user, character, done.scope, done.timeline)
         activity.note(user, "changed", _("The choice of a memory was taken back."), character=character)
+    _show_line(user, character)
+
+
+def _show_line(user: User, character: Character) -> None:
+    """The Data Bank file holds the line of the open chat by the new choice; the character in hand may know the old."""
+    fresh = Character.objects.for_user(user).select_related("tavern__owner").get(pk=character.pk)
+    lines.settle(user, fresh)
 
 
 def _words(new: MemoryScope, changed: int) -> str:

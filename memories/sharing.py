@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from memories import activity, editing, file_state, mirrored, scope_files, scope_state, write_back
 from memories.memory_file import file_for
-from memories.models import MemoryFile, MemoryShare
+from memories.models import MemoryFile, MemoryLine, MemoryScope, MemoryShare
 from memories.scopes import check_not_read, is_divided, scope_of, share_of
 from sync.models import Character
 
@@ -42,7 +42,13 @@ def partners(user: User, character: Character) -> list[Character]:
     """Characters of the same SillyTavern in whose file this one could remember."""
     rows = Character.objects.for_user(user).filter(tavern=character.tavern_id, gone_at__isnull=True)
     rows = rows.filter(memory_share__isnull=True).exclude(pk=character.pk).order_by("name")
-    return [one for one in rows.select_related("memory_scope", "tavern__owner") if not _is_divided(one)]
+    branched = MemoryFile.objects.for_user(user).filter(chat__isnull=False).values_list("character", flat=True)
+    begun = set(branched.distinct())
+    return [
+        one
+        for one in rows.select_related("memory_scope", "tavern__owner")
+        if not _is_divided(one, has_begun=one.pk in begun)
+    ]
 
 
 def preview(user: User, character: Character, other: Character) -> Preview:
@@ -62,6 +68,8 @@ def share(user: User, character: Character, other: Character, *, takes_along: bo
         with transaction.atomic():
             batch = _take_along(user, own, file) if takes_along else None
             made = MemoryShare.objects.create(file=file, character=character, attachment=own.attachment)
+            MemoryLine.objects.for_user(user).filter(character=character).delete()
+            _keep_together(user, other)
             mirrored.note_written(own, -1, forward=False)
     except IntegrityError as error:
         raise ValueError(_("%(name)s shares a memory already.") % {"name": character.name}) from error
@@ -103,13 +111,22 @@ def _check(user: User, character: Character, other: Character) -> None:
         raise ValueError(_("%(name)s remembers in another file itself. Choose that one.") % {"name": other.name})
     if sharers(user, character):
         raise ValueError(_("Others remember in the file of %(name)s. End that first.") % {"name": character.name})
-    if _is_divided(other):
+    begun = MemoryFile.objects.for_user(user).filter(character=other, chat__isnull=False)
+    if _is_divided(other, has_begun=begun.exists()):
         raise ValueError(_("The memory of %(name)s is divided among its chats.") % {"name": other.name})
     check_not_read(user, character)
 
 
-def _is_divided(character: Character) -> bool:
-    return is_divided(scope_of(character))
+def _is_divided(character: Character, *, has_begun: bool) -> bool:
+    """Whether it remembers in several files; branches that never began to are no hindrance."""
+    chosen = scope_of(character)
+    return is_divided(chosen) and (chosen.scope == MemoryScope.Scope.CHAT or has_begun)
+
+
+def _keep_together(user: User, character: Character) -> None:
+    """A memory that others share has one timeline: what a branch of its chats tells is for all of them."""
+    rows = MemoryScope.objects.for_user(user)
+    rows.update_or_create(character=character, defaults={"timeline": MemoryScope.Timeline.SHARED})
 
 
 def _take_along(user: User, own: MemoryFile, file: MemoryFile) -> uuid.UUID | None:

@@ -27,7 +27,7 @@ from memories.routes import (
     search,
     timeline,
 )
-from memories.views import blocks, bullets, characters, chats, conflict, history, home, reach, wizard
+from memories.views import blocks, bullets, characters, chats, conflict, history, home, locks, reach, wizard
 
 app_name = "memories"
 urlpatterns = [
@@ -44,6 +44,7 @@ urlpatterns = [
     path("characters/<uuid:character_id>/history/", history.page, name="history"),
     path("characters/<uuid:character_id>/health/", reach.page, name="health"),
     path("characters/<uuid:character_id>/settings/", characters.settings, name="character_settings"),
+    path("characters/<uuid:character_id>/lock/", locks.lock_all, name="lock_all"),
     path("blocks/<uuid:block_id>/", blocks.page, name="block"),
     path("blocks/<uuid:block_id>/add/", blocks.add, name="add_memory"),
     path("blocks/<uuid:block_id>/delete/", blocks.delete, name="delete_block"),

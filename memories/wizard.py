@@ -16,6 +16,7 @@ from memories.health import Reach, reach
 from memories.memory_list import Card, Filters, block_ids, cards
 from memories.page_queries import memories_of, price_of
 from memories.unread import Unread, unread_by_chat
+from providers import through
 from providers.catalogue import PRESETS, Preset
 from providers.discover import discover_local
 from providers.models import Connection
@@ -85,8 +86,18 @@ def model_choices(user: User) -> list[ModelChoice]:
         for n, row in enumerate(discover_local(user))
     ]
     keys = [*FIRST, *(key for key in PRESETS if key not in FIRST)]
-    rest = [PRESETS[key] for key in keys if not (found and key == "local")]
-    return [*found, *(ModelChoice(row.key, row, str(row.label), str(row.hint)) for row in rest)]
+    rest = [PRESETS[key] for key in keys if not (found and key == "local") and _is_ready(user, PRESETS[key])]
+    return [*found, *(_choice(user, row) for row in rest)]
+
+
+def _choice(user: User, preset: Preset) -> ModelChoice:
+    known = through.models_before(user, preset, through.places(user, preset))
+    return ModelChoice(preset.key, preset, str(preset.label), str(preset.hint), models=tuple(known))
+
+
+def _is_ready(user: User, preset: Preset) -> bool:
+    """Nothing else has to be entered elsewhere before it can work."""
+    return preset.reach != through.REACH or bool(through.usable(through.places(user, preset)))
 
 
 def offered(choices: list[ModelChoice], wanted: str, present: Connection | None) -> ModelChoice:

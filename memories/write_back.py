@@ -23,8 +23,8 @@ from jobs.registry import JobKind
 from jobs.run import MORE, JobFailed, JobRun, Outcome, done
 from memories import memory_file, mirrored, outside_text
 from memories.file_state import FILE_FIELDS
-from memories.mirrored import Copy
-from memories.models import MemoryFile, MemoryShare
+from memories.mirrored import Copy, Guest
+from memories.models import MemoryFile, MemoryLine, MemoryShare
 from sync import databank, outbox, registration, vectors
 from sync.events import PassFinished
 from sync.models import Attachment, Character, Tavern
@@ -71,7 +71,7 @@ def run(job: JobRun) -> Outcome:
     """One file, in every Data Bank it lies in: write what is new, ask for its registration, renew its index."""
     rows = MemoryFile.objects.select_related("owner", "chat", "character__tavern__owner", "attachment__tavern__owner")
     file = rows.filter(pk=job.params["file"]).first()
-    if file is None or not _may_write(file.character.tavern):
+    if file is None or not may_write(file.character.tavern):
         return done()
     copies = mirrored.copies_of(file)
     results = [_bring_up_to_date(job, file, one) for one in copies if not _is_set_aside(file, one)]
@@ -112,17 +112,17 @@ def sweep(news: PassFinished) -> None:
     _swept[news.tavern_id] = now
     with unscoped("files whose Data Bank copy is behind"):
         tavern = Tavern.objects.select_related("owner").filter(pk=news.tavern_id).first()
-        if tavern is None or not _may_write(tavern):
+        if tavern is None or not may_write(tavern):
             return
         for attachment in databank.take_over_pasted(tavern):
-            MemoryFile.objects.filter(attachment=attachment).update(written_version=-1)
-            MemoryShare.objects.filter(attachment=attachment).update(written_version=-1)
+            for model in (MemoryFile, MemoryShare, MemoryLine):
+                model.objects.filter(attachment=attachment).update(written_version=-1)
         registration.settle(tavern)
         for file in _behind(tavern):
             schedule(file)
 
 
-def _may_write(tavern: Tavern) -> bool:
+def may_write(tavern: Tavern) -> bool:
     """Not while the folder is unlinked, away, or only compared after a restore."""
     is_there = tavern.state in (Tavern.State.OK, Tavern.State.NEW)
     return is_there and not tavern.compare_only and tavern.unlinked_at is None
@@ -130,8 +130,8 @@ def _may_write(tavern: Tavern) -> bool:
 
 def _attachment(file: MemoryFile, copy: Copy) -> Attachment:
     """Where the copy is written: tied already, found in the Data Bank, or new."""
-    if isinstance(copy, MemoryShare):
-        return _attachment_of_share(copy)
+    if isinstance(copy, MemoryShare | MemoryLine):
+        return _attachment_of_guest(copy)
     if file.chat is not None:
         attachment = databank.of_chat(file.attachment, file.chat, file.character, file.name)
     else:
@@ -142,13 +142,13 @@ def _attachment(file: MemoryFile, copy: Copy) -> Attachment:
     return attachment
 
 
-def _attachment_of_share(share: MemoryShare) -> Attachment:
-    """The character's own Data Bank file, which goes back to its own memories when the share ends."""
-    if share.attachment is None:
-        own = memory_file.file_for(share.character)
-        share.attachment = _attachment(own, own)
-        share.save(update_fields=["attachment"])
-    return share.attachment
+def _attachment_of_guest(guest: Guest) -> Attachment:
+    """The character's own Data Bank file, which goes back to its own memories when the guest leaves."""
+    if guest.attachment is None:
+        own = memory_file.file_for(guest.character)
+        guest.attachment = _attachment(own, own)
+        guest.save(update_fields=["attachment"])
+    return guest.attachment
 
 
 def _write(file: MemoryFile, copy: Copy, attachment: Attachment) -> int | None:
@@ -181,17 +181,15 @@ def _behind(tavern: Tavern) -> list[MemoryFile]:
     rows = rows.filter(Q(attachment__isnull=False) | Q(version__gt=0)).select_related(
         "owner", "attachment__tavern", "attachment__registration"
     )
-    shares = MemoryShare.objects.filter(character__tavern=tavern, character__gone_at__isnull=True).select_related(
-        "file__owner", "attachment__tavern", "attachment__registration"
-    )
+    guests = mirrored.guests_in([tavern.pk], tavern.owner)
     recent = Job.objects.filter(kind=KIND, owner=tavern.owner, finished_at__gt=timezone.now() - RETRY_AFTER)
     tried = set(recent.exclude(state=Job.State.DONE).values_list("key", flat=True)) | set(
         recent.filter(result__index=False).values_list("key", flat=True)
     )
     asked = _asked(tavern)
-    set_aside = {share.character_id for share in shares}
+    set_aside = {guest.character_id for guest in guests}
     can_build = vectors.can_build(tavern)
-    found: list[tuple[MemoryFile, Copy]] = [(share.file, share) for share in shares]
+    found: list[tuple[MemoryFile, Copy]] = [(guest.file, guest) for guest in guests]
     found += [(file, file) for file in rows if file.chat_id or file.character_id not in set_aside]
     behind = {
         file.pk: file

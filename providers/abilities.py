@@ -18,6 +18,11 @@ OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "m
 # What is known without asking: (preset, start of the model's name, lesson).
 KNOWN: tuple[tuple[str, re.Pattern[str], Lesson], ...] = (
     ("openai", re.compile(r"o\d|gpt-[5-9]"), {"max_tokens": "max_completion_tokens", "temperature": False}),
+    (
+        "sillytavern",
+        re.compile(r"(?:azure_)?openai/(?:o\d|gpt-[5-9])"),
+        {"max_tokens": "max_completion_tokens", "temperature": False},
+    ),
 )
 _REFUSES = re.compile(
     r"un(?:supported|known|recogni[sz]ed|expected)|deprecated|extra (?:inputs|fields)|only the default"

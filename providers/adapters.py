@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from providers import builtin, extra_body, local_model, network, openai_compatible, pool, transport, vault
+from providers import builtin, extra_body, local_model, network, openai_compatible, pool, through, transport, vault
 from providers.abilities import Abilities, fitting
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
@@ -30,19 +30,20 @@ KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 class Line:
     """An open line to a connection's server."""
 
-    client: Client
+    client: through.Asked
     wire: Wire
     preset: Preset
     headers: dict[str, str]
 
     @property
     def is_local(self) -> bool:
-        return self.preset.reach == "local"
+        return self.preset.reach in ("local", through.REACH)
 
     @property
     def idle(self) -> float:
         """Seconds of silence that are borne; a home computer thinks for minutes before its first byte."""
-        return LOCAL_IDLE_SECONDS if self.preset.reach in ("local", "builtin") else transport.IDLE_SECONDS
+        is_slow = self.preset.reach in ("local", "builtin", through.REACH)
+        return LOCAL_IDLE_SECONDS if is_slow else transport.IDLE_SECONDS
 
 
 def ask(connection: Connection, request: Request, stop: Stop, can: Abilities) -> Reply:
@@ -60,6 +61,9 @@ def ask(connection: Connection, request: Request, stop: Stop, can: Abilities) ->
 
 def fetch_models(connection: Connection, stop: Stop | None = None) -> list[Listed]:
     """The models that the server offers, with prices where it names them. Raises ProviderError."""
+    preset = PRESETS.get(connection.preset)
+    if preset is not None and preset.reach == through.REACH:
+        return through.opener_of(preset).models(connection)
     with open_line(connection, stop) as line:
         query = f"?{line.preset.models_query}" if line.preset.models_query else ""
         answer = line.client.get(line.wire.MODELS_PATH + query, headers=line.headers, stop=stop, idle=15, total=30)
@@ -127,6 +131,10 @@ def open_line(connection: Connection, stop: Stop | None = None) -> Iterator[Line
             with local_model.running(serving, stop) as place, _client(place.base_url, place.policy, "local") as client:
                 yield Line(client, openai_compatible, preset, openai_compatible.auth_headers(place.token))
             return
+        if preset.reach == through.REACH:
+            with through.opener_of(preset).line(connection, stop) as (asked, wire):
+                yield Line(asked, wire, preset, {})
+            return
         wire = WIRES[preset.wire]
         base_url, policy = address_of(connection, preset), network.policy_for(connection.owner)
         opens = partial(_client, base_url, policy, preset.reach)
@@ -179,6 +187,15 @@ def model_of(connection: Connection) -> str:
     preset = PRESETS.get(connection.preset)
     usual = preset.default_model if preset else ""
     return connection.model or usual or (local_model.MODEL_NAME if connection.preset == "builtin" else "")
+
+
+def model_behind(connection: Connection) -> str:
+    """The model that would answer now, which another server may decide; "" as above. Raises ProviderError where that
+    server can ask none."""
+    preset = PRESETS.get(connection.preset)
+    if preset is not None and preset.reach == through.REACH:
+        return through.opener_of(preset).model_behind(connection)
+    return model_of(connection)
 
 
 def _model(connection: Connection) -> str:

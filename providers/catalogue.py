@@ -15,11 +15,11 @@ Words = str | Promise
 class Preset:
     """One row of the catalogue.
 
-    `wire`: a name in wires.py. `reach`: providers/network.py, or "builtin". `key_use`: "required", "optional" or
-    "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the example. `models_query`
-    goes behind the address of the list of models. `subscription_path` leads to the list of those that a
-    subscription pays for. `groups_models`: the list has models of many makers. `hints`: what to do about an error_type
-    at this provider.
+    `wire`: a name in wires.py. `reach`: providers/network.py, "builtin", or "through" (through.py). `key_use`:
+    "required", "optional" or "none". `address_is_typed`: the base URL comes from the person, `base_url` is only the
+    example. `models_query` goes behind the address of the list of models. `subscription_path` leads to the list of
+    those that a subscription pays for. `groups_models`: the list has models of many makers. `hints`: what to do about
+    an error_type at this provider.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Preset:
     @property
     def is_free(self) -> bool:
         """Nobody sends a bill for these calls."""
-        return self.reach in ("local", "builtin") or self.key_use == "none"
+        return self.reach in ("local", "builtin") or (self.key_use == "none" and self.reach != "through")
 
     @property
     def address_is_typed(self) -> bool:
@@ -113,6 +113,21 @@ _RECOMMENDED = (
         default_model="claude-sonnet-4-5-20250929",
         key_page="https://console.anthropic.com/settings/keys",
         headers={"anthropic-version": "2023-06-01"},
+    ),
+    Preset(
+        key="sillytavern",
+        label=_("Through SillyTavern"),
+        hint=_("What SillyTavern talks to already; its keys stay there"),
+        wire="",
+        reach="through",
+        key_use="none",
+        default_model="Main LLM",
+        hints={
+            "key": _("Enter the key in SillyTavern, under API Connections."),
+            "not_found": _("Look at SillyTavern’s own connection: its model and address."),
+            "server": _("Look at SillyTavern’s own connection; its console tells more."),
+            "request": _("Look at SillyTavern’s own connection; its console tells more."),
+        },
     ),
 )
 _BY_NAME = (

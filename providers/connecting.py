@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.waking import wake_paused
-from providers import adapters, builtin, network, prices, vault
-from providers.base import Stop
+from providers import adapters, builtin, network, prices, through, vault
+from providers.base import ProviderError, Stop
 from providers.base_url import clean_base_url
 from providers.catalogue import PRESETS, Preset
 from providers.models import Connection, ModelListing
@@ -88,6 +88,7 @@ def choose_model(connection: Connection, model: str) -> None:
         raise ConnectionProblem("model", _("Choose a model, or type its name. Nothing was changed."))
     _look_afresh(connection, is_another=wanted != connection.model)
     connection.model = wanted
+    _check_choice(connection)
     connection.save(update_fields=["model", "tested_at", "test_result", "down_until", "down_reason", "updated_at"])
     wake_paused("budget", connection.owner)
 
@@ -161,7 +162,7 @@ def _preset(key: str) -> Preset:
 def _apply(connection: Connection, preset: Preset, wish: Wish) -> None:
     connection.name = _fitting("name", wish.name.strip() or str(preset.label))
     before = connection.base_url
-    connection.base_url = _address(connection.owner, preset, wish.base_url)
+    connection.base_url = _address(connection.owner, preset, wish.base_url, before)
     if before and connection.base_url != before:
         set_key(connection, "")
     if wish.key:
@@ -179,8 +180,11 @@ def _fitting(name: str, text: str) -> str:
     return text
 
 
-def _address(user: User, preset: Preset, typed: str) -> str:
-    """The cleaned and allowed address; a hosted preset's own one whatever was typed."""
+def _address(user: User, preset: Preset, typed: str, before: str = "") -> str:
+    """The cleaned and allowed address; a hosted preset's own one whatever was typed; where another server is asked,
+    the key of one of the person's own."""
+    if preset.reach == through.REACH:
+        return _place(user, preset, typed.strip(), before)
     if not preset.address_is_typed:
         return preset.base_url
     url = clean_base_url(typed, scheme="http" if preset.reach == "local" else "https")
@@ -191,3 +195,23 @@ def _address(user: User, preset: Preset, typed: str) -> str:
     if reason:
         raise ConnectionProblem("base_url", reason)
     return url
+
+
+def _check_choice(connection: Connection) -> None:
+    """Where another server knows what can be asked, it has the last word."""
+    if _preset(connection.preset).reach == through.REACH:
+        try:
+            adapters.model_behind(connection)
+        except ProviderError as error:
+            raise ConnectionProblem("model", error.sentence) from error
+
+
+def _place(user: User, preset: Preset, typed: str, before: str) -> str:
+    """Without a choice the one that it is already, else the first."""
+    found = through.places(user, preset)
+    keys = [place.key for place in through.usable(found)]
+    if not keys:
+        raise ConnectionProblem("base_url", found[0].problem)
+    if typed and typed not in keys:
+        raise ConnectionProblem("base_url", _("This is not one of your own servers. Choose one of them."))
+    return typed or (before if before in keys else keys[0])

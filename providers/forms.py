@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from providers import addresses, extra_body, transport
+from providers import addresses, extra_body, through, transport
 from providers.abilities import abilities_of
 from providers.catalogue import LOCAL_PORTS, Preset
 from providers.connecting import Wish
@@ -85,7 +85,9 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
         self._fill()
         if preset.reach == "builtin":
             del self.fields["model"]
-        if not preset.address_is_typed:
+        if preset.reach == through.REACH:
+            self._offer_places()
+        elif not preset.address_is_typed:
             del self.fields["base_url"]
         if preset.key_use == "none":
             del self.fields["key"]
@@ -107,6 +109,19 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
             self.fields["key"].help_text = _("Kept sealed. Type a new one to replace it; another address forgets it.")
         else:
             self.fields["key"].help_text = _("Kept sealed on this server and never shown again.")
+
+    def _offer_places(self) -> None:
+        """The servers to choose from; nothing to decide where there is only one."""
+        row: Connection = self.instance
+        del self.fields["headers"]  # they would go to the server in between
+        self.fields["model"].help_text = _("“Main LLM” is what SillyTavern itself is set to, at each moment.")
+        self.initial["model"] = self.initial.get("model") or self.preset.default_model
+        found = through.usable(through.places(row.owner, self.preset))
+        if len(found) < 2:
+            del self.fields["base_url"]
+            return
+        choices = [(place.key, place.label) for place in found]
+        self.fields["base_url"] = forms.ChoiceField(label=_("Server"), choices=choices, widget=forms.Select(_input()))
 
     def clean_headers(self) -> dict[str, str]:
         """Lines of “Name: value”; those that CharMem sets itself are refused."""
@@ -148,7 +163,7 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
         """What was typed, for the verbs."""
         data = self.cleaned_data
         more = {name: data[name] for name in MORE}
-        more |= {"extra_headers": data["headers"], "extra_body": data["body"]}
+        more |= {"extra_headers": data.get("headers", {}), "extra_body": data["body"]}
         return Wish(
             preset=self.preset.key,
             name=data["name"],

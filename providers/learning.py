@@ -24,7 +24,7 @@ MOST_TRIES = 20
 def ask(connection: Connection, request: Request, stop: Stop, again: Callable[[], None]) -> Reply:
     """One answer. A refused form is asked again at once in the other form, at most once for each ability, and
     `again()` hears of it. What was learned is kept when the other form was accepted. Raises ProviderError."""
-    model = adapters.model_of(connection)
+    model = adapters.model_behind(connection)
     can, lesson = known_abilities(connection, model), Lesson()
     while True:
         try:

@@ -16,6 +16,7 @@ from providers.catalogue import Preset
 from providers.listed_prices import Listed, from_stored
 from providers.model_advice import advice_for
 from providers.models import Connection
+from providers.through import REACH
 
 MOST_SHOWN = 2000
 LONGEST_SEARCH = 200
@@ -77,6 +78,7 @@ class ChoicePage:
     groups: list[Group] = field(default_factory=list)
     is_priced: bool = False
     has_typed_price: bool = False
+    takes_others: bool = True  # a model that is not listed may be named
 
     @property
     def is_cut(self) -> bool:
@@ -96,7 +98,10 @@ def choice_page(connection: Connection, preset: Preset, wish: Wish) -> ChoicePag
     wish = Wish(wish.text, wish.only & told)
     found = [model for model in models if _fits(model, wish)]
     known = {model.id: model for model in models}
-    lately = [known.get(name) or Listed(name) for name in queries.lately_used(connection)]
+    names = queries.lately_used(connection)
+    if preset.reach == REACH:  # what answered there is no name of a choice
+        names = [name for name in names if name in known]
+    lately = [known.get(name) or Listed(name) for name in names]
     return ChoicePage(
         lists_models=preset.lists_models,
         wish=wish,
@@ -108,6 +113,7 @@ def choice_page(connection: Connection, preset: Preset, wish: Wish) -> ChoicePag
         groups=_groups(found[:MOST_SHOWN], connection, by_maker=preset.groups_models),
         is_priced=any(model.input is not None for model in models),
         has_typed_price=connection.price_in is not None or connection.price_out is not None,
+        takes_others=preset.reach != REACH,
     )
 
 

@@ -14,13 +14,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from providers import local_model, prices, queries
+from providers import local_model, prices, queries, through
 from providers.catalogue import PRESETS, Preset
 from providers.duty_page import DutyPage, duty_page
 from providers.forms import ConnectionForm
 from providers.models import Connection, Duty
 from providers.prices import Price
 from providers.purposes import EXTRACTION, ROWS
+from providers.through import Place
 
 MOST_LISTED = 1000
 
@@ -124,6 +125,7 @@ class FormPage:
     is_reading: bool = False
     context: int | None = None
     offered: int = 0
+    missing: Place | None = None  # what has to be there before such a connection can work
 
 
 def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
@@ -139,8 +141,11 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
         "body",
     )
     more = [form[name] for name in rare if name in form.fields]
+    places = through.places(form.instance.owner, form.preset)
+    missing = places[0] if places and not through.usable(places) else None
     if connection is None:
-        return FormPage(more, [], None, [], {})
+        before = through.models_before(form.instance.owner, form.preset, places)
+        return FormPage(more, before, None, [], {}, missing=missing)
     listed = prices.listing(connection)
     models = [row.id for row in listed][:MOST_LISTED]
     context = next((row.context for row in listed if row.id == connection.model), None)
@@ -148,4 +153,4 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
     is_reading = connection == queries.connection_for(connection.owner, EXTRACTION)
     price = prices.price_of(connection)
-    return FormPage(more, models, connection.tested_at, steps, result, price, is_reading, context, len(listed))
+    return FormPage(more, models, connection.tested_at, steps, result, price, is_reading, context, len(listed), missing)

@@ -12,16 +12,24 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-from providers.transport import Client
+from typing import Protocol, TypeVar, cast
 
 IDLE_SECONDS = 4.0  # many servers hang up after five
 LONGEST_LIFE = 60.0
 
 
+class Closable(Protocol):
+    """A client, or a session around one."""
+
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
 @dataclass(frozen=True)
 class _Idle:
-    client: Client
+    client: Closable
     born_at: float
     idle_since: float
 
@@ -35,9 +43,10 @@ _sweeper: threading.Timer | None = None
 
 
 @contextmanager
-def borrowed(key: Hashable, make: Callable[[], Client]) -> Iterator[Client]:
+def borrowed(key: Hashable, make: Callable[[], C]) -> Iterator[C]:
     """A client for `key`: one that waits here, else a new one. It waits here again when the block ends well."""
-    client, born_at = _take(key) or (make(), time.monotonic())
+    waiting = _take(key)
+    client, born_at = (cast("C", waiting[0]), waiting[1]) if waiting else (make(), time.monotonic())
     try:
         yield client
     except BaseException:
@@ -46,7 +55,7 @@ def borrowed(key: Hashable, make: Callable[[], Client]) -> Iterator[Client]:
     _put(key, _Idle(client, born_at, time.monotonic()))
 
 
-def _take(key: Hashable) -> tuple[Client, float] | None:
+def _take(key: Hashable) -> tuple[Closable, float] | None:
     with _lock:
         while found := _idle.get(key):
             one = found.pop()

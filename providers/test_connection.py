@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts import throttling
 from accounts.models import User
-from providers import connecting, fallback
+from providers import connecting, fallback, through
 from providers.base import Completion, ProviderError, Request, Stop
 from providers.base_url import with_version
 from providers.catalogue import PRESETS
@@ -153,4 +153,7 @@ def _in_time(error: ProviderError, connection: Connection) -> ProviderError:
 
 
 def _key_words(connection: Connection) -> str:
+    preset = PRESETS.get(connection.preset)
+    if preset is not None and preset.reach == through.REACH:
+        return _("stays where it is")
     return _("accepted") if connection.key_sealed else _("none needed")

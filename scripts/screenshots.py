@@ -75,13 +75,14 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scenes_reader,
         scenes_review,
         scenes_scopes,
+        scenes_through,
     )
     from tests.support import scenes_rest as rest
     from tests.support.people import make_person
     from tests.support.scenes import just_begun, lived_in
     from tests.support.scenes_time import a_year
 
-    people = {name: make_person(name) for name in ("beginner", "unlucky")}
+    people = {name: make_person(name) for name in ("beginner", "unlucky", "mira")}
     people |= {name: make_person(name, role="admin") for name in ("alice", "newcomer")}
     alice = people["alice"]
     with unscoped("pictures of an invented life"):
@@ -102,6 +103,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= scenes_activity.add_activity(alice, scene["character"], scene["chat"])
         scene |= scenes_builtin.add_models(alice)
         just_begun(people["beginner"])
+        scene |= scenes_through.add_through(people["mira"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
     index.step(seconds=60)
     made = {
@@ -119,6 +121,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made |= {name: (path, "alice") for name, path in scenes_reader.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_activity.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_builtin.paths().items()}
+    made |= {name: (path, "mira") for name, path in scenes_through.paths(scene).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
     sessions = {"": ""}
@@ -220,6 +223,7 @@ def _beginnings() -> dict[str, tuple[str, str]]:
         "jobs-none": ("/jobs/", "newcomer"),
         "models-none": ("/settings/models/", "newcomer"),
         "builtin-get": ("/settings/models/built-in/", "newcomer"),
+        "through-none": ("/settings/models/new/sillytavern/", "newcomer"),
         "spending-none": ("/settings/spending/", "newcomer"),
         "tavern-none": ("/settings/sillytavern/", "newcomer"),
         "people-member": ("/people/", "unlucky"),

@@ -16,11 +16,12 @@ from sync.tavern.server import PATIENCE, Login, Server, ServerError, connect
 @contextmanager
 def server_of(tavern: Tavern, *, patience: float = PATIENCE) -> Iterator[Server]:
     """A signed-in session with a tavern's server. Raises ServerError; call it only when `tavern.url` is set."""
-    with connect(tavern.url, policy_for(tavern.owner), _login_of(tavern), patience=patience) as server:
+    with connect(tavern.url, policy_for(tavern.owner), login_of(tavern), patience=patience) as server:
         yield server
 
 
-def _login_of(tavern: Tavern) -> Login:
+def login_of(tavern: Tavern) -> Login:
+    """How to get into a tavern's server. Raises ServerError when the vault key does not open its passwords."""
     return Login(
         handle=tavern.login,
         password=_opened(tavern, tavern.password_sealed),

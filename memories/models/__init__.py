@@ -17,7 +17,7 @@ from memories.models.reading import (
     Watermark,
 )
 from memories.models.review import ReviewPair
-from memories.models.scopes import MemoryScope, MemoryShare
+from memories.models.scopes import MemoryLine, MemoryScope, MemoryShare
 
 __all__ = [
     "Activity",
@@ -35,6 +35,7 @@ __all__ = [
     "Memory",
     "MemoryBlock",
     "MemoryFile",
+    "MemoryLine",
     "MemoryScope",
     "MemoryShare",
     "PromptOverride",

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from memories import editing, outside_text
+from memories import editing, locking, outside_text
 from memories.character_frame import CharacterFrame, character_frame
 from memories.character_list import arrange, filter_choices, sort_choices
 from memories.chosen import settings_of
@@ -160,7 +160,9 @@ def settings(request: PersonRequest, character_id: UUID) -> HttpResponse:
             messages.success(request, _("Saved. The file in SillyTavern follows within seconds."))
         return redirect("memories:character_settings", character_id)
     hero = character_frame(request.user, character)
-    context = {"hero": hero, "tab": "settings", "form": form, "file": file, "files": files_of(request.user, character)}
+    files = files_of(request.user, character)
+    locks = [(one, locking.count_locked(request.user, one)) for one in files or [file]]
+    context = {"hero": hero, "tab": "settings", "form": form, "file": file, "files": files, "locks": locks}
     return render(request, "memories/character_settings.html", context)
 
 

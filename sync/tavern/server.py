@@ -15,6 +15,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from providers.base import Stop
 from providers.network import Policy
 from providers.transport import TOTAL_SECONDS, Answer, Client, TransportError, open_client
 from sync.tavern.chunks import Chunk
@@ -24,12 +25,14 @@ PATIENCE = 60.0
 
 
 class ServerError(Exception):
-    """SillyTavern could not be asked. The message is a finished sentence; `hint` says what to do."""
+    """SillyTavern could not be asked. The message is a finished sentence; `hint` says what to do; `status` is that of
+    its refusal, if there was one. What the transport said is the cause."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", status: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,13 @@ class Login:
 
 
 class Server:
-    """One session with a SillyTavern. Made by `connect()`."""
+    """One session with a SillyTavern. Made by `connect()` or `opened()`.
+
+    `stop` is asked several times a second while a request is under way; when it says so the connection is closed.
+    """
 
     def __init__(self, client: Client, login: Login, patience: float) -> None:
+        self.stop: Stop | None = None
         self._client = client
         self._login = login
         self._patience = patience
@@ -106,12 +113,38 @@ class Server:
             answer = self._answer("POST", path, body)
         return self._checked(answer, path)
 
+    def ask(self, path: str, body: dict[str, Any], *, idle: float) -> Answer:
+        """The answer to a POST whatever its status, after at most TOTAL_SECONDS; an expired session is renewed once.
+
+        `idle`: seconds of silence that are borne. Raises ServerError when SillyTavern itself lets nobody in (or its
+        guards do), TransportError when no answer came.
+        """
+        if not self._token:
+            self.sign_in()
+        answer = self._asked(path, body, idle)
+        if answer.status == 403:
+            self.sign_in()
+            answer = self._asked(path, body, idle)
+        if answer.status in (401, 403, 404) and "json" not in answer.content_type:
+            raise ServerError(*_sentence(answer, path), answer.status)
+        return answer
+
+    def close(self) -> None:
+        """End the session."""
+        self._client.close()
+
+    def _asked(self, path: str, body: dict[str, Any], idle: float) -> Answer:
+        headers = {"X-CSRF-Token": self._token}
+        return self._client.post(path, json=body, headers=headers, idle=idle, stop=self.stop)
+
     def _send_login(self) -> None:
         body = {"handle": self._login.handle, "password": self._login.password}
         answer = self._answer("POST", "/api/users/login", body)
         if answer.status == 403:
             raise ServerError(
-                _("SillyTavern did not accept this name and password."), _("Check the account's name and its password.")
+                _("SillyTavern did not accept this name and password."),
+                _("Check the account's name and its password."),
+                answer.status,
             )
         self._checked(answer, "/api/users/login")
 
@@ -123,14 +156,14 @@ class Server:
         payload = (body or {}) if method == "POST" else None
         try:
             total = TOTAL_SECONDS if path == INSERT else self._patience
-            return self._client.request(method, path, json=payload, headers=headers, total=total)
+            return self._client.request(method, path, json=payload, headers=headers, total=total, stop=self.stop)
         except TransportError as error:
             raise ServerError(error.message, error.hint) from error
 
     def _checked(self, answer: Answer, path: str) -> Answer:
         if answer.status < 300:
             return answer
-        raise ServerError(*_sentence(answer, path))
+        raise ServerError(*_sentence(answer, path), answer.status)
 
     def _json(self, answer: Answer) -> dict[str, Any]:
         try:
@@ -148,15 +181,21 @@ def connect(url: str, policy: Policy, login: Login | None = None, *, patience: f
 
     `patience`: seconds that each request may take as a whole; embedding alone may take longer.
     """
-    way_in = login or Login()
+    server = opened(url, policy, login or Login(), patience=patience)
     try:
-        client = open_client(url, policy, headers=way_in.headers, cookies=True)
-    except TransportError as error:
-        raise ServerError(error.message, error.hint) from error
-    with client:
-        server = Server(client, way_in, patience)
         server.sign_in()
         yield server
+    finally:
+        server.close()
+
+
+def opened(url: str, policy: Policy, login: Login, *, patience: float = PATIENCE) -> Server:
+    """A session that signs in when it is first used; the caller closes it. Raises ServerError for a wrong address."""
+    try:
+        client = open_client(url, policy, headers=login.headers, cookies=True)
+    except TransportError as error:
+        raise ServerError(error.message, error.hint) from error
+    return Server(client, login, patience)
 
 
 def check_login(url: str, policy: Policy, login: Login, *, patience: float = PATIENCE) -> str:

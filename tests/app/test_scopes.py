@@ -27,7 +27,10 @@ IN_BRANCH, TWICE = "In the branch she found the key.", "The well is deep."
 
 @pytest.fixture
 def sera(alice: User) -> Character:
-    return make_character(make_tavern(alice), "Seraphine")
+    """Her branches share one timeline to begin with."""
+    made = make_character(make_tavern(alice), "Seraphine")
+    MemoryScope.objects.create(character=made, timeline=MemoryScope.Timeline.SHARED)
+    return Character.objects.for_user(alice).get(pk=made.pk)
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def inn(sera: Character) -> Chat:
 
 @pytest.fixture
 def file(sera: Character, main: Chat, branch: Chat, inn: Chat) -> MemoryFile:
-    """Everything in one file, as it was before anybody chose."""
+    """Everything in one file."""
     made = file_for(sera)
     remember(made, main, EARLY, 3)
     remember(made, branch, TWICE, 5)

@@ -126,7 +126,8 @@ def test_step_2_offers_what_answers_here_first_and_built_in_last(
     names = [words(part) for part in page.select(".choice-name")]
     assert names[0] == "Ollama" and names[1] == "OpenRouter"
     assert names[-2:] == ["Another (OpenAI-compatible)", "Built-in (this computer)"]
-    assert "Local server" not in names and len(names) == len(PRESETS)
+    assert "Local server" not in names and len(names) == len(PRESETS) - 1
+    assert "Through SillyTavern" not in names  # whose address nobody entered
     assert page.select_one("#base_url")["value"] == "http://127.0.0.1:11434/v1"
     assert page.select_one("datalist option")["value"] == "qwen3:8b"
 

@@ -24,6 +24,8 @@ from tests.support.scenes_review import add_reviews
 from tests.support.scenes_review import paths as review_pages
 from tests.support.scenes_scopes import add_scopes
 from tests.support.scenes_scopes import paths as scope_pages
+from tests.support.scenes_through import add_through
+from tests.support.scenes_through import paths as through_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -67,6 +69,7 @@ def pages(scene: dict[str, Any]) -> list[str]:
         *quality_pages(scene).values(),
         *reader_pages(scene).values(),
         *scope_pages(scene).values(),
+        *through_pages(scene).values(),
         f"/conflicts/{scene['conflict'].pk}/",
         "/wizard/folder/",
         "/wizard/folder/?folder=sample",
@@ -90,6 +93,7 @@ def test_pages_hold_in_every_width_and_theme(live_server: Any, alice: User, size
         scene |= add_reader(alice, scene["character"], scene["chat"])
         scene |= add_news(alice, scene["character"], scene["chat"])
         scene |= add_scopes(alice, scene["character"].tavern)
+        scene |= add_through(alice)
     with signed_in(live_server.url, alice, size) as seen:
         assert seen.judge(pages(scene)) == []
 

@@ -73,7 +73,7 @@ def keys_in(sent: Recorded) -> dict[str, str]:
 
 
 def test_every_row_has_a_documented_form() -> None:
-    assert set(PRESETS) == {*OPENAI_LIKE, "anthropic", "gemini", "builtin"}
+    assert set(PRESETS) == {*OPENAI_LIKE, "anthropic", "gemini", "builtin", "sillytavern"}
     for key, (address, _path, _headers, model) in OPENAI_LIKE.items():
         assert (PRESETS[key].base_url, PRESETS[key].default_model) == (address, model)
 
@@ -124,7 +124,7 @@ def test_gemini(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -
     }
 
 
-@pytest.mark.parametrize("preset", [key for key, row in PRESETS.items() if row.lists_models])
+@pytest.mark.parametrize("preset", [key for key, row in PRESETS.items() if row.lists_models and row.wire])
 def test_lists_of_models(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch, preset: str) -> None:
     row = connect(monkeypatch, alice, fake, preset)
     assert refresh_listing(row) == ["fake-small", "fake-large"] == listed_models(row)
@@ -164,8 +164,8 @@ def test_the_guide_names_them_all(name: str) -> None:
 
 def test_the_order_in_which_they_are_offered() -> None:
     keys = [row.key for row in offered_presets() if row.key != "builtin"]
-    assert keys[:3] == ["local", "openrouter", "anthropic"] and keys[-1] == "custom"
-    names = [str(PRESETS[key].label).lower() for key in keys[3:-1]]
+    assert keys[:4] == ["local", "openrouter", "anthropic", "sillytavern"] and keys[-1] == "custom"
+    names = [str(PRESETS[key].label).lower() for key in keys[4:-1]]
     assert names == sorted(names) and list(PRESETS)[-1] == "builtin"
 
 

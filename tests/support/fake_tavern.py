@@ -1,4 +1,4 @@
-"""SillyTavern's server as far as the vector index needs it: sessions, accounts, collections on disk. On loopback."""
+"""SillyTavern's server as far as CharMem asks it: sessions, accounts, collections on disk, models. On loopback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any, Self
 class FakeTavern:
     """Works on the vectors folder below `user_folder`. `calls` lists every POST as (path, body).
 
-    `accounts` maps handles to passwords (accounts mode); `embed_status` is what an insert answers.
+    `accounts` maps handles to passwords (accounts mode); `embed_status` is what an insert answers. `says` are the
+    answers to questions for a model, as (status, JSON or text), the last one again and again.
     """
 
     def __init__(self, user_folder: Path, *, accounts: dict[str, str] | None = None) -> None:
@@ -21,6 +22,8 @@ class FakeTavern:
         self.accounts = accounts
         self.calls: list[tuple[str, Any]] = []
         self.embed_status = 200
+        self.says: list[tuple[int, Any]] = []
+        self.cookie = "session-1"  # another name: every session is forgotten
         self.sessions = 0
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -54,6 +57,8 @@ class FakeTavern:
         self.calls.append((path, body))
         if self.accounts is not None and handle is None:
             return 403, "Forbidden"
+        if path.startswith("/api/backends/"):
+            return self.says.pop(0) if len(self.says) > 1 else self.says[0]
         if path == "/api/vector/insert":
             return self._insert(body)
         if path == "/api/vector/list":
@@ -92,7 +97,7 @@ def _handler(tavern: FakeTavern) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             if self.path == "/csrf-token":
                 tavern.sessions += 1
-                return self._say(200, {"token": "t0ken"}, cookie="session-1=open")
+                return self._say(200, {"token": "t0ken"}, cookie=f"{tavern.cookie}=open")
             if self.path == "/version":
                 return self._say(200, {"pkgVersion": "1.19.0"})
             if self.path == "/api/users/me":
@@ -102,16 +107,16 @@ def _handler(tavern: FakeTavern) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.headers.get("X-CSRF-Token") != "t0ken" or "session-1" not in (self.headers.get("Cookie") or ""):
+            if self.headers.get("X-CSRF-Token") != "t0ken" or tavern.cookie not in (self.headers.get("Cookie") or ""):
                 return self._say(403, "<pre>Forbidden</pre>")
             if self.path == "/api/users/login":
                 if (tavern.accounts or {}).get(body["handle"]) != body["password"]:
                     return self._say(403, {"error": "Incorrect credentials"})
-                return self._say(200, {"handle": body["handle"]}, cookie=f"session-1={body['handle']}")
+                return self._say(200, {"handle": body["handle"]}, cookie=f"{tavern.cookie}={body['handle']}")
             return self._say(*tavern.answer(self.path, body, self._handle()))
 
         def _handle(self) -> str | None:
-            value = (self.headers.get("Cookie") or "").partition("session-1=")[2].partition(";")[0]
+            value = (self.headers.get("Cookie") or "").partition(f"{tavern.cookie}=")[2].partition(";")[0]
             return None if value in ("", "open") else value
 
         def _say(self, status: int, body: Any, cookie: str = "") -> None:

@@ -21,12 +21,14 @@ from tests.support.services import require
 from tests.support.tab import Tab
 from tests.support.tavern import RunningTavern
 from tests.support.waiting import wait_until
+from tests.tavern.test_reaches_the_prompt import last_prompt
 from tests.tavern.test_whole_house import PASSWORD, link, start_serve, wait_for_messages
 
 pytestmark = [pytest.mark.tavern, pytest.mark.browser]
 TEN = ("Orla", "Pim", "Sefa", "Tamsin", "Ulf", "Vesna", "Wido", "Xenia", "Yorick", "Zelda")
 IS_OPEN = """name => SillyTavern.getContext().chatId === name
   && document.querySelectorAll('#chat .mes').length === SillyTavern.getContext().chat.length"""
+OPEN_CHAT = "name => SillyTavern.getContext().openCharacterChat(name)"
 GROUPS = {"The ten keepers": TEN, "The five keepers": TEN[:5], "The three keepers": TEN[5:8]}
 # After how many messages of characters each is read by itself; greetings count with them. The rest is as it comes.
 CHOICES = {
@@ -46,15 +48,6 @@ alice = User.objects.get()
 for name, choices in json.loads(sys.argv[1]).items():
     rows = [*Character.objects.for_user(alice).filter(name=name), *Group.objects.for_user(alice).filter(name=name)]
     choosing.set_own(alice, rows[0], choices, among=list(choices))
-"""
-BRANCHES = """
-import sys
-import django; django.setup()
-from accounts.models import User
-from memories import scope_change
-from sync.models import Character
-alice = User.objects.get()
-scope_change.choose(alice, Character.objects.for_user(alice).get(name=sys.argv[1]), "all", "branches")
 """
 COMPANION = """
 import sys
@@ -113,6 +106,12 @@ class Lighthouse:
         """What a character remembers, and whether its source changed."""
         query = f"SELECT m.text, m.is_source_changed {MEMORIES_OF} WHERE c.name = '{name}' AND NOT m.is_topic"
         return {str(text): bool(is_changed) for text, is_changed in self.select(query)}
+
+    def keys_in_data_bank(self, name: str) -> set[str]:
+        """The keys that the character's Data Bank file speaks of; none while SillyTavern knows of no file."""
+        entries = self.tavern.registered(f"{name}.png")
+        texts = [(self.tavern.user_folder / one["url"].lstrip("/")).read_text("utf-8") for one in entries]
+        return keys_in("\n".join(texts))
 
     def prompts(self, name: str = "", canary: str = "") -> list[Prompt]:
         found = [Prompt.of(text) for text in self.reader.prompts()]
@@ -179,8 +178,8 @@ def _settle_in(place: Lighthouse, password: Path) -> None:
 
 
 def test_a_branch_is_read_from_where_it_begins_also_when_it_was_renamed_unseen(place: Lighthouse) -> None:
-    python(place.house, BRANCHES, "Brin")
     place.tab.select("Brin.png")
+    parent_chat = place.tab.js("() => SillyTavern.getContext().getCurrentChatId()")
     for key, spot in (("amber", "loft"), ("copper", "well"), ("silver", "barn")):
         place.say(f"Where is the {key} one?", f"Brin hid the {key} key in the {spot}.")
     place.wait_for(lambda: len(place.facts("Brin")) == 3)
@@ -196,6 +195,14 @@ def test_a_branch_is_read_from_where_it_begins_also_when_it_was_renamed_unseen(p
     assert keys_in(parent.shown) == {"amber", "copper", "silver"} and keys_in(parent.known) == set()
     assert keys_in(branch.shown) == {"iron", "jade", "pearl", "rusty"} and "nods" not in branch.shown
     assert keys_in(branch.known) == {"amber", "copper"}, "what was remembered up to the fork, and nothing after it"
+    of_branch = {"amber", "copper", "iron", "jade", "pearl", "rusty"}
+    place.wait_for(lambda: place.keys_in_data_bank("Brin") == of_branch)
+    place.say("And the bronze one?", "Brin shrugs.")
+    sent = last_prompt(place.model)
+    assert "<memory" in sent and "iron" in sent and "silver" not in sent, "its own line, not what the parent says later"
+    place.tab.js(OPEN_CHAT, parent_chat)
+    place.tab.page.wait_for_function(IS_OPEN, arg=parent_chat)
+    place.wait_for(lambda: place.keys_in_data_bank("Brin") == {"amber", "copper", "silver"})
 
 
 def test_ten_members_end_with_ten_files_in_ten_data_banks(place: Lighthouse) -> None:
