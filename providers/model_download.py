@@ -34,7 +34,8 @@ KIND = "model_download"
 CHUNK_SECONDS = 30.0
 PAUSE = timedelta(seconds=30)
 MOST_TRIES = 5  # in a row that bring nothing
-LEFT_ALONE_SECONDS = 14 * 24 * 3600.0
+LEFT_ALONE = timedelta(days=14)
+POINTLESS = ("address", "redirect", "magic", "sum", "too_large")  # the same wish would end the same way
 MB = 10**6
 
 
@@ -58,8 +59,9 @@ def start_download(user: User, url: str, sha256: str, name: str = "") -> Job:
 
 
 def newest(user: User) -> Job | None:
-    """The last download of this person, if one is under way or it was the last thing that was tried."""
-    return Job.objects.for_user(user).filter(kind=KIND).order_by("-created_at").first()
+    """The last download of this person, as long as anything is left of it."""
+    rows = Job.objects.for_user(user).filter(kind=KIND, updated_at__gt=timezone.now() - LEFT_ALONE)
+    return rows.order_by("-created_at").first()
 
 
 def run(run: JobRun) -> Outcome:
@@ -115,7 +117,7 @@ def _ending(run: JobRun, error: DownloadError, *, has_moved: bool) -> Stopped | 
         run.log(error.message, "warn")
         return JobPaused(timezone.now() + PAUSE, _("%(why)s It is tried again soon.") % {"why": error.message})
     run.keep(tries=0)
-    return JobFailed(error.message, hint=error.hint, error_type=error.kind)
+    return JobFailed(error.message, hint=error.hint, error_type=error.kind, retry=error.kind not in POINTLESS)
 
 
 @contextmanager
@@ -144,7 +146,7 @@ def _unfinished() -> Path:
     folder = model_files.folder() / model_files.UNFINISHED
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("*.part"):
-        if time.time() - old.lstat().st_mtime > LEFT_ALONE_SECONDS:
+        if time.time() - old.lstat().st_mtime > LEFT_ALONE.total_seconds():
             old.unlink(missing_ok=True)
     return folder
 

@@ -236,7 +236,7 @@ def test_a_wrong_checksum_puts_nothing_into_the_folder(
     alice_client.post(f"{PAGE}download", wish(server, sha256="0" * 64))
     run_until_idle(alice)
     job = Job.objects.for_user(alice).get()
-    assert (job.state, job.error_type) == (Job.State.FAILED, "sum")
+    assert (job.state, job.error_type, job.can_retry) == (Job.State.FAILED, "sum", False)
     assert "its SHA-256 is another one than you gave" in text_of(alice_client)
     assert not list(folder.rglob("*.gguf")) and not list(folder.rglob("*.part"))
 
@@ -289,6 +289,7 @@ def test_a_server_that_stays_away_ends_it_after_some_tries(
     job = Job.objects.for_user(alice).get()
     assert (job.state, job.error) == (Job.State.FAILED, "127.0.0.1 answered with error 503.")
     assert len(server.asked) == model_download.MOST_TRIES
+    assert "Try again" in text_of(alice_client)
     server.files["/m/tiny.gguf"] = Give(BODY)
     assert retry(job)
     run_until_idle(alice)
