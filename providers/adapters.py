@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from providers import extra_body, local_model, network, openai_compatible, pool, through, transport, vault
+from providers import builtin, extra_body, local_model, network, openai_compatible, pool, through, transport, vault
 from providers.abilities import Abilities, fitting
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
@@ -129,7 +129,8 @@ def open_line(connection: Connection, stop: Stop | None = None) -> Iterator[Line
         raise ProviderError(_("This kind of connection is not known here."), retryable=False, error_type="setup")
     try:
         if preset.reach == "builtin":
-            with local_model.running(stop) as place, _client(place.base_url, place.policy, "local") as client:
+            serving = builtin.serving()
+            with local_model.running(serving, stop) as place, _client(place.base_url, place.policy, "local") as client:
                 yield Line(client, openai_compatible, preset, openai_compatible.auth_headers(place.token))
             return
         if preset.reach == through.REACH:

@@ -64,6 +64,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     from tests.support import (
         scenes_activity,
         scenes_automatic,
+        scenes_builtin,
         scenes_consolidation,
         scenes_conversion,
         scenes_editor,
@@ -102,6 +103,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= scenes_quality.add_quality(alice, scene["character"], scene["chat"])
         scene |= scenes_reader.add_reader(alice, scene["character"], scene["chat"])
         scene |= scenes_activity.add_activity(alice, scene["character"], scene["chat"])
+        scene |= scenes_builtin.add_models(alice)
         just_begun(people["beginner"])
         scene |= scenes_through.add_through(people["mira"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
@@ -121,6 +123,7 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made |= {name: (path, "alice") for name, path in scenes_quality.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_reader.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_activity.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_builtin.paths().items()}
     made |= {name: (path, "mira") for name, path in scenes_through.paths(scene).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
@@ -226,6 +229,7 @@ def _beginnings() -> dict[str, tuple[str, str]]:
         "characters-none": ("/characters/", "newcomer"),
         "jobs-none": ("/jobs/", "newcomer"),
         "models-none": ("/settings/models/", "newcomer"),
+        "builtin-get": ("/settings/models/built-in/", "newcomer"),
         "through-none": ("/settings/models/new/sillytavern/", "newcomer"),
         "spending-none": ("/settings/spending/", "newcomer"),
         "tavern-none": ("/settings/sillytavern/", "newcomer"),

@@ -1,6 +1,6 @@
 """Pages of the providers app."""
 
-from providers.views import budgets
+from providers.views import budgets, builtin
 from providers.views.choosing import choose
 from providers.views.connections import (
     connection_list,
@@ -21,6 +21,7 @@ from providers.views.spending import calls, calls_csv, spending
 
 __all__ = [
     "budgets",
+    "builtin",
     "calls",
     "calls_csv",
     "choose",

@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from providers import connecting, pages, queries, test_jobs
+from providers import builtin_page, connecting, pages, queries, test_jobs
 from providers import test_connection as testing
 from providers.base import ProviderError
 from providers.catalogue import PRESETS, Preset
@@ -185,4 +185,6 @@ def _form_page(
     request: PersonRequest, template: str, form: ConnectionForm, preset: Preset, connection: Connection | None = None
 ) -> HttpResponse:
     context = {"form": form, "preset": preset, "page": pages.form_page(form, connection)}
+    if preset.reach == "builtin":
+        context["builtin"] = builtin_page.chosen_row()
     return render(request, template, context, status=422 if form.errors else 200)
