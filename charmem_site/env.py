@@ -42,6 +42,14 @@ def env_choice(name: str, default: str, choices: Collection[str]) -> str:
     return text
 
 
+def env_count(name: str, default: int) -> int:
+    """A whole number that is not negative."""
+    text = env_str(name)
+    if text and not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise EnvError(f"{name}={text} is not a whole number.")
+    return int(text) if text else default
+
+
 def env_zone(name: str, default: str) -> str:
     """The name of a time zone that this computer knows."""
     text = env_str(name) or default

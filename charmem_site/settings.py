@@ -9,7 +9,17 @@ from urllib.parse import urlsplit
 import dj_database_url
 from cryptography.fernet import Fernet
 
-from charmem_site.env import env_address, env_bool, env_choice, env_folder, env_list, env_secret, env_str, env_zone
+from charmem_site.env import (
+    env_address,
+    env_bool,
+    env_choice,
+    env_count,
+    env_folder,
+    env_list,
+    env_secret,
+    env_str,
+    env_zone,
+)
 from charmem_site.local_addresses import own_hosts
 from charmem_site.secret_files import read_or_create
 
@@ -33,6 +43,7 @@ TRUSTED_PROXIES = env_list("CHARMEM_TRUSTED_PROXIES")
 SILLYTAVERN_ROOTS = env_list("CHARMEM_SILLYTAVERN_ROOTS", ":")
 LOCAL_NETWORKS = env_list("CHARMEM_LOCAL_NETWORKS")
 MODEL_FILE = env_str("CHARMEM_MODEL_FILE")
+MODEL_DOWNLOAD_BYTES = env_count("CHARMEM_MODEL_DOWNLOAD_GB", 20) * 10**9
 
 _site = urlsplit(SITE_URL)
 ALLOWED_HOSTS = own_hosts(lan=LAN or not BIND.startswith(("127.", "localhost", "[::1]")))

@@ -28,6 +28,7 @@ OF_TOTAL = {
     "chunks": _("of %(total)s chunks"),
     "messages": _("of %(total)s messages"),
     "files": _("of %(total)s files"),
+    "megabytes": _("of %(total)s MB"),
 }
 
 

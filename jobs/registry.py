@@ -19,7 +19,7 @@ class JobKind:
 
     `run` does one chunk of work and says whether there is more (jobs/run.py); `title` is shown to people;
     `page` gives the address of what the job is about, or "" when there is none; `unit` is what its `step` and `total`
-    count: "chunks", "messages" or "files".
+    count: "chunks", "messages", "files" or "megabytes".
     """
 
     kind: str

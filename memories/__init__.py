@@ -26,6 +26,6 @@ All modules stand in one folder, so that each is found under its own name. `name
 * shown: `queries` `page_queries` · `dashboard` `first_day` `first_steps` `wizard` `last_backup` `prompts_seen` home
   · `character_*` `chat_*` `find_mark` the reader
   · `memory_list` `memory_filters` `evidence_page` `history_page` `timeline*` `search_*`
-  · `health` · `spending_subjects` · `forms` `extraction_forms` `local_time`
+  · `health` · `model_probe` what a test of a model asks · `spending_subjects` · `forms` `extraction_forms` `local_time`
 * wired: `apps` `urls` `routes/` `views/` `models/` `management/` `templatetags/`
 """

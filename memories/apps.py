@@ -21,6 +21,7 @@ class MemoriesConfig(AppConfig):
             extraction,
             forgetting,
             meaning_job,
+            model_probe,
             review,
             spending_subjects,
             together,
@@ -29,9 +30,11 @@ class MemoriesConfig(AppConfig):
             write_back,
         )
         from memories.search_rows import KINDS
+        from providers import probes
         from search.registry import register as make_searchable
 
         spending_subjects.register_all()
+        probes.register(model_probe.make)
         registry.register(write_back.job_kind())
         registry.register(extraction.job_kind())
         registry.register(together.job_kind())

@@ -18,11 +18,11 @@ from jobs.models import Job
 from memories.answer import Answer, read_answer
 from memories.choices import Choices
 from memories.chosen import choices_for
-from memories.extraction_prompt import Budget, Measure, Prompt, budget, build, text_for
+from memories.extraction_prompt import Budget, Measure, Prompt, budget, build, grammar_for, text_for
 from memories.known_choice import Meaning
 from memories.models import MemoryFile
 from memories.own_prompts import text_in_force
-from memories.prompts import PromptText, grammar
+from memories.prompts import PromptText
 from memories.together_answer import read_together
 from memories.transcript import Chunk, Entry, next_chunk
 from providers.base import Request
@@ -73,7 +73,7 @@ class Question:
             max_tokens=answer_tokens,
             purpose="extraction",
             subject=self.subject,
-            grammar=None if self.names else grammar(),  # it knows no names
+            grammar=None if self.names else grammar_for(self.connection.context_tokens),  # it knows no names
             job=job,
             is_automatic=self.is_automatic,
         )

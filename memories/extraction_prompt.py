@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from memories.known_choice import Meaning, choose, choose_card
-from memories.prompts import PromptText, prompt_text, system_text
+from memories.prompts import PromptText, grammar, open_grammar, prompt_text, system_text
 from memories.templating import pieces
 from memories.transcript import Line, join_lines, plain_lines
 
@@ -51,6 +51,11 @@ def text_for(context: int | None) -> str:
     """Which prompt: in a small window the usual one would leave little room for messages, and small models lose
     themselves in it."""
     return "extraction_small" if context and context < SMALL_CONTEXT else "extraction"
+
+
+def grammar_for(context: int | None) -> str:
+    """The form of an answer to that prompt, for servers that hold a model to one."""
+    return grammar() if text_for(context) == "extraction_small" else open_grammar()
 
 
 def budget(*, context: int | None, answer: int, measure: Measure, text: PromptText | None = None) -> Budget:

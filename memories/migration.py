@@ -20,6 +20,7 @@ from memories.chosen import settings_of
 from memories.members import readers
 from memories.models import ExtractionSettings, Memory, MemoryFile, Watermark
 from memories.own_prompts import default_of
+from providers import local_model
 from sync.charmemory_reading import Found, read_extension
 from sync.models import Attachment, Character, Chat, Message, Tavern
 from sync.tavern.charmemory import CardChats, ChatState, ProviderChoice, batch_points
@@ -233,7 +234,13 @@ def _names(user: User, tavern: Tavern, found: Found) -> list[OwnName]:
 def source_words(source: str) -> str:
     """What became of where its answers came from; "" for a provider, which is offered by itself."""
     return {
-        "webllm": _("It used a model inside the browser. A server cannot: the built-in model takes its place."),
+        "webllm": _("It used WebLLM, a model inside the browser. A server cannot.") + " " + _builtin_words(),
         "profile": _("It used a Connection Profile of SillyTavern. Under Models, “Through SillyTavern” asks it again."),
         "main_llm": _("It used SillyTavern’s own connection. Under Models, “Through SillyTavern” asks it again."),
     }.get(source, "")
+
+
+def _builtin_words() -> str:
+    if local_model.is_available():
+        return _("Built-in (this computer) takes its place.")
+    return _("Built-in, which takes its place, is not installed here: choose another kind under Models.")

@@ -1,8 +1,8 @@
 """What a model understands of a request beside its text, and what its server's refusal tells about that. Pure.
 
-Servers differ in three things: the name of the field that limits the answer, whether a temperature may be set, and
-whether there is a system role. What differs from the usual is stored as a lesson, for example
-{"max_tokens": "max_completion_tokens", "temperature": false, "system": false}.
+Servers differ in four things: the name of the field that limits the answer, whether a temperature may be set, whether
+there is a system role, and whether an answer can be held to a grammar (GBNF). What differs from the usual is stored as
+a lesson, for example {"max_tokens": "max_completion_tokens", "temperature": false, "system": false, "grammar": true}.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ Lesson = dict[str, Any]
 OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 # What is known without asking: (preset, start of the model's name, lesson).
 KNOWN: tuple[tuple[str, re.Pattern[str], Lesson], ...] = (
+    ("builtin", re.compile(""), {"grammar": True}),
     ("openai", re.compile(r"o\d|gpt-[5-9]"), {"max_tokens": "max_completion_tokens", "temperature": False}),
     (
         "sillytavern",
@@ -36,6 +37,10 @@ _SYSTEM = re.compile(
 )
 # Chat templates complain like this about a system message before the first question.
 _TEMPLATE = re.compile(r"roles must alternate|only user(?:,| and) (?:assistant|model) roles", re.IGNORECASE)
+# Local servers that take a GBNF grammar beside the messages, as their lists of models call them.
+GRAMMAR_SERVERS = frozenset({"llamacpp", "koboldcpp"})
+# Its answers begin with marks of its own (harmony), which a grammar for the words would forbid.
+_OWN_MARKS = re.compile(r"gpt-oss", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!;\n])\s+")
 
 
@@ -46,6 +51,7 @@ class Abilities:
     max_tokens: str = "max_tokens"
     temperature: bool = True
     system: bool = True
+    grammar: bool = False
 
 
 def abilities_of(preset: str, model: str, learned: Any) -> Abilities:
@@ -57,12 +63,19 @@ def abilities_of(preset: str, model: str, learned: Any) -> Abilities:
         max_tokens=name if name in OTHER_NAME else "max_tokens",
         temperature=lesson.get("temperature") is not False,
         system=lesson.get("system") is not False,
+        grammar=lesson.get("grammar") is True,
     )
+
+
+def takes_grammar(server: str, model: str) -> bool:
+    """Whether a model of this server can be held to a grammar; `server` is what its list says of the owner."""
+    return server.lower() in GRAMMAR_SERVERS and not _OWN_MARKS.search(model)
 
 
 def fitting(request: Request, can: Abilities) -> Request:
     """The same question in a form that the model understands: a system text goes in front of the user's."""
-    request = replace(request, temperature=request.temperature if can.temperature else None)
+    temperature = request.temperature if can.temperature else None
+    request = replace(request, temperature=temperature, grammar=request.grammar if can.grammar else None)
     if can.system or not request.system:
         return request
     return replace(request, system="", user=f"{request.system}\n\n{request.user}")
@@ -73,6 +86,8 @@ def lesson_of(said: str, can: Abilities) -> Lesson:
     lesson: Lesson = {}
     if can.system and _TEMPLATE.search(said):
         lesson["system"] = False
+    if can.grammar and "grammar" in said.lower():
+        lesson["grammar"] = False
     for sentence in filter(_REFUSES.search, _SENTENCE.split(said)):
         if re.search(rf"\b{can.max_tokens}\b", sentence):
             lesson["max_tokens"] = OTHER_NAME[can.max_tokens]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from providers import extra_body, local_model, network, openai_compatible, pool, through, transport, vault
+from providers import builtin, extra_body, local_model, network, openai_compatible, pool, through, transport, vault
 from providers.abilities import Abilities, fitting
 from providers.answers import read_object, shape_of
 from providers.base import ProviderError, Reply, Request, Stop
@@ -112,10 +112,12 @@ def _read(line: Line, name: str, answer: Answer, read: Callable[[dict[str, Any]]
 
 def with_defaults(connection: Connection, request: Request, preset: Preset) -> Request:
     """The request with the connection's own temperature and system prompt where the request leaves them open, and
-    without a grammar where nobody would obey it."""
+    without a grammar where nobody would obey it or a person typed another one."""
     system = connection.system_prompt or request.system
     temperature = connection.temperature if request.temperature is None else request.temperature
-    grammar = request.grammar if preset.obeys_grammar else None
+    is_typed = "grammar" in (connection.extra_body or {})
+    may_obey = preset.obeys_grammar or preset.reach == "local"
+    grammar = request.grammar if may_obey and not is_typed else None
     return replace(request, system=system, temperature=temperature, grammar=grammar)
 
 
@@ -143,7 +145,8 @@ def open_line(connection: Connection, stop: Stop | None = None) -> Iterator[Line
         raise ProviderError(_("This kind of connection is not known here."), retryable=False, error_type="setup")
     try:
         if preset.reach == "builtin":
-            with local_model.running(stop) as place, _client(place.base_url, place.policy, "local") as client:
+            serving = builtin.serving()
+            with local_model.running(serving, stop) as place, _client(place.base_url, place.policy, "local") as client:
                 yield Line(client, openai_compatible, preset, openai_compatible.auth_headers(place.token))
             return
         if preset.reach == through.REACH:

@@ -26,6 +26,11 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _WRONG_KEY = re.compile(r"api[ _]key (not valid|not found|expired)|(invalid|incorrect) api[ _]key", re.IGNORECASE)
+_NO_CREDIT = re.compile(
+    r"insufficient[ _](?:balance|credit|funds|quota)|credit balance is too low|(?:out of|used all available) credits"
+    r"|monthly spending limit",
+    re.IGNORECASE,
+)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -242,6 +247,8 @@ def _rule(status: int, said: str, answer: Answer) -> tuple[str, bool, str, str]:
         return _STATUS[413]
     if status == 400 and _WRONG_KEY.search(said):
         return _STATUS[401]
+    if status in (400, 403) and _NO_CREDIT.search(said):
+        return _STATUS[402]
     if status == 429 and "insufficient_quota" in answer.text:
         return _STATUS[402]  # waiting does not fill an account
     if status in _STATUS:

@@ -64,7 +64,11 @@ class LocalPort:
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return self.at("127.0.0.1")
+
+    def at(self, host: str) -> str:
+        """The base address of such a server on another host."""
+        return f"http://{host}:{self.port}/v1"
 
 
 LOCAL_PORTS = (

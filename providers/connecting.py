@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from jobs.waking import wake_paused
-from providers import adapters, network, prices, through, vault
+from providers import adapters, builtin, learning, network, prices, through, vault
 from providers.base import ProviderError, Stop
 from providers.base_url import clean_base_url
 from providers.catalogue import PRESETS, Preset
-from providers.local_server import CONTEXT_TOKENS
+from providers.listed_prices import Listed
 from providers.models import Connection, ModelListing
 
 LONGEST_KEY = 4000
@@ -55,7 +55,7 @@ def add_connection(user: User, wish: Wish, *, is_default: bool | None = None) ->
     _apply(connection, preset, wish)
     if preset.reach == "builtin":
         connection.max_parallel = 1
-        connection.context_tokens = connection.context_tokens or CONTEXT_TOKENS
+        connection.context_tokens = connection.context_tokens or builtin.current().context_tokens
     with transaction.atomic():
         others = Connection.objects.for_user(user)
         wants_default = is_default if is_default is not None else not others.filter(is_default=True).exists()
@@ -133,9 +133,14 @@ def delete_connection(connection: Connection) -> None:
 
 def refresh_listing(connection: Connection, stop: Stop | None = None) -> list[str]:
     """Ask the server for its models and keep the list. Raises ProviderError."""
-    found = adapters.fetch_models(connection, stop)
+    return keep_listing(connection, adapters.fetch_models(connection, stop))
+
+
+def keep_listing(connection: Connection, found: list[Listed]) -> list[str]:
+    """Keep a list of models, and what it tells about their server; the ids."""
     kept = {"models_json": [row.stored() for row in found]}
     ModelListing.objects.for_user(connection.owner).update_or_create(connection=connection, defaults=kept)
+    learning.learn_from_list(connection, found)
     return [row.id for row in found]
 
 

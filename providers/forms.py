@@ -94,12 +94,15 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def _fill(self) -> None:
         row: Connection = self.instance
-        self.initial.setdefault("name", row.name or str(self.preset.label))
+        self.initial["name"] = self.initial.get("name") or row.name or str(self.preset.label)
         if not self.initial.get("base_url"):
             self.initial["base_url"] = self.preset.base_url if self.preset.reach == "local" else ""
+        if row._state.adding and not self.initial.get("model"):
+            self.initial["model"] = self.preset.default_model
         if self.preset.reach == "local":
             ports = ", ".join(f"{port.label} {port.port}" for port in LOCAL_PORTS)
             self.fields["base_url"].help_text = _("Usual ports: %(ports)s.") % {"ports": ports}
+            self.fields["model"].help_text = "" if row.model else _("Left empty, the first that the server offers.")
         self.initial["headers"] = "\n".join(f"{name}: {value}" for name, value in (row.extra_headers or {}).items())
         self.initial["body"] = json.dumps(row.extra_body, ensure_ascii=False) if row.extra_body else ""
         if row.model and not abilities_of(self.preset.key, row.model, row.learned.get(row.model)).temperature:
@@ -108,7 +111,9 @@ class ConnectionForm(forms.ModelForm):  # type: ignore[type-arg]
             self.fields["key"].widget.attrs["placeholder"] = f"•••• {row.key_hint}"
             self.fields["key"].help_text = _("Kept sealed. Type a new one to replace it; another address forgets it.")
         else:
-            self.fields["key"].help_text = _("Kept sealed on this server and never shown again.")
+            sealed = _("Kept sealed on this server and never shown again.")
+            is_rare = self.preset.reach == "local"
+            self.fields["key"].help_text = _("Usually none is needed.") + " " + sealed if is_rare else sealed
 
     def _offer_places(self) -> None:
         """The servers to choose from; nothing to decide where there is only one."""

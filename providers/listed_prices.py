@@ -29,7 +29,7 @@ FLAGS = ("subscription", "open", "roleplay", "reasoning")
 @dataclass(frozen=True)
 class Listed:
     """One model of a list: its id, and where the list names them dollars a million tokens, the context window, what
-    people call it, who made it, and some of FLAGS."""
+    people call it, who made it, and some of FLAGS. `server` is what a local server calls itself; it is not kept."""
 
     id: str
     input: Decimal | None = None
@@ -39,6 +39,7 @@ class Listed:
     name: str = ""
     upstream: str = ""
     flags: tuple[str, ...] = ()
+    server: str = ""
 
     @property
     def is_free(self) -> bool:
@@ -92,8 +93,9 @@ def _told(name: str, row: Any, pricing: Mapping[str, Any]) -> Listed:
         return Listed(name)
     called = next((text for text in (_text(row.get(field)) for field in NAMES) if text), "")
     called = "" if called.removeprefix("models/") == name else called
-    upstream = _text(row.get("provider")) or (_text(row.get("owned_by")) if "unit" in pricing else "")
-    return Listed(name, context=_context(row), name=called, upstream=upstream, flags=_flags(row))
+    owner = _text(row.get("owned_by"))
+    upstream = _text(row.get("provider")) or (owner if "unit" in pricing else "")
+    return Listed(name, context=_context(row), name=called, upstream=upstream, flags=_flags(row), server=owner)
 
 
 def _flags(row: Mapping[str, Any]) -> tuple[str, ...]:

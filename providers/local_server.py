@@ -1,8 +1,9 @@
-"""The built-in model's own process: `python -m providers.local_server STATE_FILE MODEL_FILE IDLE_SECONDS`.
+"""The built-in model's own process: `python -m providers.local_server STATE_FILE SERVING`, the latter as JSON.
 
-Serves llama.cpp's OpenAI-compatible API on a free loopback port behind a token, and writes address and token into
-STATE_FILE (mode 0600). Ends by itself when its starter is gone (end of standard input), and when it has been idle:
-the model is then out of memory altogether. Imports no Django, so that it stays small.
+Serves llama.cpp's OpenAI-compatible API on a loopback port behind a token, and writes address and token into STATE_FILE
+(mode 0600). Ends by itself when its starter is gone (end of standard input), when it has been idle, and, after the
+answer it is at, when STATE_FILE is gone: the model is then out of memory altogether. Imports no Django, so that it
+stays small.
 """
 
 from __future__ import annotations
@@ -13,44 +14,62 @@ import secrets
 import sys
 import threading
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from providers.file_lock import try_lock
 
 CONTEXT_TOKENS = 4096
 MOST_THREADS = 4
 MODEL_NAME = "built-in"
+LOOK_SECONDS = 0.5
+_held: list[BinaryIO] = []  # until the end of the process: whoever gets the lock next has the memory too
 
 
-def main(state_file: Path, model_file: Path, idle_seconds: float) -> int:
+@dataclass(frozen=True)
+class Serving:
+    """What is served and how. `threads` 0: half the cores; `port` 0: any free one."""
+
+    model_file: str
+    context_tokens: int = CONTEXT_TOKENS
+    threads: int = 0
+    idle_seconds: float = 300.0
+    port: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def main(state_file: Path, serving: Serving) -> int:
     """Serve until idle or orphaned. Exit code 3: another server already holds this state file."""
-    lock = try_lock(state_file.with_suffix(".lock"))
-    if lock is None:
+    if (lock := try_lock(state_file.with_suffix(".lock"))) is None:
         return 3
+    _held.append(lock)
     threading.Thread(target=_end_with_starter, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(5)  # the pages come first
     token = secrets.token_urlsafe(24)
-    server = _start(model_file, token)
-    _publish(state_file, {"base_url": f"{server.listening_address}/v1", "token": token, "pid": os.getpid()})
-    _wait_until_idle(server, state_file, idle_seconds)
+    server = _start(serving, token)
+    state = {"base_url": f"{server.listening_address}/v1", "token": token, "pid": os.getpid()}
+    _publish(state_file, {**state, "serving": serving.as_json()})
+    _wait_until_unused(server, state_file, serving.idle_seconds)
     state_file.unlink(missing_ok=True)
     return 0
 
 
-def _start(model_file: Path, token: str) -> Any:
+def _start(serving: Serving, token: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(model_file)
+    params.model.path = serving.model_file
     params.model_alias = {MODEL_NAME}
     params.hostnames = ["127.0.0.1"]
-    params.port = 0
+    params.port = serving.port
     params.api_keys = [token]
-    params.n_ctx = CONTEXT_TOKENS
+    params.n_ctx = serving.context_tokens
     params.n_parallel = 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _threads()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = serving.threads or usual_threads()
     params.n_threads_http = 2
     params.cache_ram_mib = 0
     params.warmup = False
@@ -61,7 +80,7 @@ def _start(model_file: Path, token: str) -> Any:
     return xllamacpp.Server(params)
 
 
-def _threads() -> int:
+def usual_threads() -> int:
     """Half the cores: llama.cpp's threads wait for each other in busy loops, and on a busy computer with a thread on
     every core each token takes ten times as long."""
     return max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2))
@@ -75,14 +94,15 @@ def _publish(state_file: Path, state: dict[str, Any]) -> None:
     draft.replace(state_file)
 
 
-def _wait_until_idle(server: Any, state_file: Path, idle_seconds: float) -> None:
-    """Users touch the state file; a request that is still being answered counts as use."""
+def _wait_until_unused(server: Any, state_file: Path, idle_seconds: float) -> None:
+    """Users touch the state file, and take it away when they want another server; a request that is still being
+    answered counts as use."""
     while True:
-        time.sleep(min(1.0, idle_seconds / 4))
+        time.sleep(min(LOOK_SECONDS, idle_seconds / 4))
         try:
             unused_for = time.time() - state_file.stat().st_mtime
         except FileNotFoundError:
-            return
+            unused_for = float("inf")
         if unused_for > idle_seconds and not _is_busy(server):
             return
 
@@ -102,4 +122,4 @@ def _end_with_starter() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])))
+    os._exit(main(Path(sys.argv[1]), Serving(**json.loads(sys.argv[2]))))

@@ -133,6 +133,19 @@ class NetworkRule(models.Model):
         return self.network
 
 
+class BuiltinModel(models.Model):
+    """What the built-in model is and how it runs: one row for the whole instance, set by admins (builtin.py)."""
+
+    file_name = models.CharField(max_length=200, blank=True)  # in the models folder; "" is the one that came with us
+    threads = models.PositiveSmallIntegerField(null=True, blank=True)  # None: half the cores
+    context_tokens = models.PositiveIntegerField(default=4096)
+    idle_seconds = models.PositiveIntegerField(default=300)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return self.file_name or "the packaged model"
+
+
 class ModelListing(ScopedModel):
     """The models that a connection offered when it was last asked."""
 

@@ -22,6 +22,7 @@ from providers.forms import ConnectionForm
 from providers.models import Connection, Duty, purpose_name
 from providers.prices import Price
 from providers.purposes import EMBEDDINGS, EXTRACTION, ROWS
+from providers.test_page import TestPart, test_part
 from providers.through import Place
 
 MOST_LISTED = 1000
@@ -123,16 +124,11 @@ def state_of(connection: Connection) -> tuple[str, str]:
     return (f"is-{state}", words[state]) if state in words else ("is-off", _("not tested yet"))
 
 
-STEP_NAMES = {"reached": "Reached", "key": "Key", "answer": "Answer"}
-
-
 @dataclass(frozen=True)
 class FormPage:
     more: list[Any]
     models: list[str]
-    fetched_at: datetime | None
-    steps: list[dict[str, str]]
-    result: dict[str, Any]
+    test: TestPart | None
     price: Price = prices.UNKNOWN
     is_reading: bool = False
     context: int | None = None
@@ -157,12 +153,10 @@ def form_page(form: ConnectionForm, connection: Connection | None) -> FormPage:
     missing = places[0] if places and not through.usable(places) else None
     if connection is None:
         before = through.models_before(form.instance.owner, form.preset, places)
-        return FormPage(more, before, None, [], {}, missing=missing)
+        return FormPage(more, before, None, missing=missing)
     listed = prices.listing(connection)
     models = [row.id for row in listed][:MOST_LISTED]
     context = next((row.context for row in listed if row.id == connection.model), None)
-    result = connection.test_result if connection.tested_at else {}
-    steps = [{**step, "name": _(STEP_NAMES.get(step.get("name", ""), ""))} for step in result.get("steps", [])]
     is_reading = connection == queries.connection_for(connection.owner, EXTRACTION)
     price = prices.price_of(connection)
-    return FormPage(more, models, connection.tested_at, steps, result, price, is_reading, context, len(listed), missing)
+    return FormPage(more, models, test_part(connection), price, is_reading, context, len(listed), missing)

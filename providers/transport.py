@@ -7,6 +7,7 @@ import socket
 import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
@@ -69,6 +70,15 @@ class Answer:
             raise ValueError("nested too deeply") from error
 
 
+@dataclass(frozen=True)
+class Pieces:
+    """An answer that is read piece by piece, however long it is: the reader counts."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Iterator[bytes]
+
+
 class Client:
     """Requests below one base address. One thread at a time; close it, or use it as a context manager."""
 
@@ -117,6 +127,35 @@ class Client:
             with self._http.stream(method, self.base_url + path, content=content, headers=headers) as response:
                 body = b"".join(_bounded(response, largest))
                 return Answer(response.status_code, response.headers, body)
+        except EXPECTED as error:
+            raise self._explained(error) from error
+
+    @contextmanager
+    def download(
+        self,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        stop: Callable[[], bool] | None = None,
+        idle: float = IDLE_SECONDS,
+        total: float = TOTAL_SECONDS,
+    ) -> Iterator[Pieces]:
+        """A file. The connection is closed with the block, whatever was read of it."""
+        self._gate.idle = idle
+        self._gate.open(total, stop)
+        if not self._keeps_cookies:
+            self._http.cookies.clear()
+        with ExitStack() as stack:
+            try:
+                answer = stack.enter_context(self._http.stream("GET", self.base_url + path, headers=headers))
+            except EXPECTED as error:
+                raise self._explained(error) from error
+            yield Pieces(answer.status_code, answer.headers, self._raw(answer))
+
+    def _raw(self, answer: httpx.Response) -> Iterator[bytes]:
+        """Errors of the network only: those of whoever uses a piece are not ours to explain."""
+        try:
+            yield from answer.iter_raw()
         except EXPECTED as error:
             raise self._explained(error) from error
 

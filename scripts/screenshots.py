@@ -64,11 +64,13 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     from tests.support import (
         scenes_activity,
         scenes_automatic,
+        scenes_builtin,
         scenes_consolidation,
         scenes_conversion,
         scenes_editor,
         scenes_groups,
         scenes_migration,
+        scenes_models,
         scenes_prompts,
         scenes_quality,
         scenes_reader,
@@ -94,12 +96,14 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         scene |= scenes_consolidation.add_consolidations(alice, scene["character"].tavern)
         scene |= scenes_conversion.add_imports(alice, scene["character"].tavern)
         scene |= scenes_migration.add_extension(alice)
+        scene |= scenes_models.add_tests(alice)
         scene |= scenes_groups.add_groups(alice, scene["character"].tavern)
         scene |= scenes_scopes.add_scopes(alice, scene["character"].tavern)
         scene |= scenes_automatic.add_news(alice, scene["character"], scene["chat"])
         scene |= scenes_quality.add_quality(alice, scene["character"], scene["chat"])
         scene |= scenes_reader.add_reader(alice, scene["character"], scene["chat"])
         scene |= scenes_activity.add_activity(alice, scene["character"], scene["chat"])
+        scene |= scenes_builtin.add_models(alice)
         just_begun(people["beginner"])
         scene |= scenes_through.add_through(people["mira"])
         scene["attic"] = rest.add_trouble(people["unlucky"])
@@ -112,12 +116,14 @@ def pages() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     made |= {name: (path, "alice") for name, path in scenes_consolidation.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_conversion.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_migration.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_models.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_groups.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_automatic.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_scopes.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_quality.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_reader.paths(scene).items()}
     made |= {name: (path, "alice") for name, path in scenes_activity.paths(scene).items()}
+    made |= {name: (path, "alice") for name, path in scenes_builtin.paths().items()}
     made |= {name: (path, "mira") for name, path in scenes_through.paths(scene).items()}
     made |= _beginnings()
     made |= {name: (path, "") for name, path in {"login": "/login/", "join": f"/join/{scene['token']}/"}.items()}
@@ -214,11 +220,16 @@ def _beginnings() -> dict[str, tuple[str, str]]:
         "wizard-wrong": ("/wizard/folder/?folder=/srv/nothing-here", "newcomer"),
         "wizard-sample": ("/wizard/folder/?folder=sample", "newcomer"),
         "wizard-model": ("/wizard/model/", "newcomer"),
+        "wizard-tested": ("/wizard/model/", "beginner"),
+        "model-kinds-first": ("/settings/models/new/", "newcomer"),
+        "model-local": ("/settings/models/new/local/", "newcomer"),
+        "model-builtin": ("/settings/models/new/builtin/", "newcomer"),
         "wizard-first": ("/wizard/first/", "beginner"),
         "first-day": ("/", "beginner"),
         "characters-none": ("/characters/", "newcomer"),
         "jobs-none": ("/jobs/", "newcomer"),
         "models-none": ("/settings/models/", "newcomer"),
+        "builtin-get": ("/settings/models/built-in/", "newcomer"),
         "through-none": ("/settings/models/new/sillytavern/", "newcomer"),
         "spending-none": ("/settings/spending/", "newcomer"),
         "tavern-none": ("/settings/sillytavern/", "newcomer"),

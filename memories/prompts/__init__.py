@@ -78,3 +78,9 @@ def supporting_text() -> str:
 def grammar() -> str:
     """GBNF that holds a small local model to one block of one topic and one to five facts."""
     return (FOLDER / "grammar.gbnf").read_text(encoding="utf-8")
+
+
+@cache
+def open_grammar() -> str:
+    """GBNF for models that can be trusted with more: blocks of bullets or the sentinel, with thinking before them."""
+    return (FOLDER / "grammar_open.gbnf").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from accounts.access import PersonRequest, owned
 from memories import migration, migration_words
 from memories.migration_apply import Taken, take_over
 from memories.views.saying import explained
+from providers import local_model
 from sync.models import Tavern
 from sync.tavern.settings_file import SettingsError
 
@@ -44,6 +45,7 @@ def page(request: PersonRequest, tavern_id: UUID) -> HttpResponse:
             "prompts": migration_words.prompts(offer),
             "points": migration_words.by_owner(offer),
             "source": migration.source_words(offer.source),
+            "wants_builtin": offer.source == "webllm" and local_model.is_available(),
         }
     return render(request, "memories/take_over.html", context, status=200 if offer is not None else 409)
 

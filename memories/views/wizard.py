@@ -15,12 +15,21 @@ from memories.extraction import start_extraction
 from memories.views.polled import polled
 from memories.views.saying import explained
 from memories.wizard import FirstReading, candidates, model_choices, next_step, offered, reading
+from providers import test_jobs
 from providers.assigning import leave_to_default
-from providers.connecting import ConnectionProblem, Wish, add_connection, change_connection, make_default
+from providers.connecting import (
+    ConnectionProblem,
+    Wish,
+    add_connection,
+    change_connection,
+    listed_models,
+    make_default,
+)
 from providers.models import Connection
 from providers.purposes import EXTRACTION
 from providers.queries import connection_for, connections
-from providers.test_connection import may_test, test_connection
+from providers.test_connection import may_test
+from providers.test_page import test_part
 from sync.link import LinkError, inspect_for, link_folder, link_sample
 from sync.models import Tavern
 
@@ -83,7 +92,9 @@ def model(request: PersonRequest) -> HttpResponse:
     present = connection_for(request.user, EXTRACTION)
     chosen = offered(choices, request.GET.get("choose", ""), present)
     mine = present if present and present.preset == chosen.preset.key else None
-    context = {"choices": choices, "chosen": chosen, "connection": mine, "step": 2, "result": mine and mine.test_result}
+    test = test_part(mine) if mine else None
+    models = list(chosen.models) or (listed_models(mine) if mine else [])
+    context = {"choices": choices, "chosen": chosen, "connection": mine, "step": 2, "test": test, "models": models}
     return render(request, "memories/wizard_model.html", context)
 
 
@@ -105,7 +116,7 @@ def _connect(request: PersonRequest) -> HttpResponse:
     if "check" not in request.POST:
         return redirect("memories:wizard_first")
     if may_test(request.user):
-        test_connection(connection)
+        test_jobs.start(connection)
     else:
         messages.info(request, _("That were many tests in a short time. Try again in a minute."))
     return redirect(again)

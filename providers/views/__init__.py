@@ -1,6 +1,6 @@
 """Pages of the providers app."""
 
-from providers.views import budgets
+from providers.views import budgets, builtin
 from providers.views.choosing import choose
 from providers.views.connections import (
     connection_list,
@@ -8,10 +8,12 @@ from providers.views.connections import (
     delete,
     edit,
     forget_key,
+    found,
     models,
     new,
     new_of,
     test,
+    tested,
 )
 from providers.views.duties import duties
 from providers.views.embeddings import embeddings
@@ -20,6 +22,7 @@ from providers.views.spending import calls, calls_csv, spending
 
 __all__ = [
     "budgets",
+    "builtin",
     "calls",
     "calls_csv",
     "choose",
@@ -30,6 +33,7 @@ __all__ = [
     "edit",
     "embeddings",
     "forget_key",
+    "found",
     "models",
     "network_remove",
     "networks",
@@ -37,4 +41,5 @@ __all__ = [
     "new_of",
     "spending",
     "test",
+    "tested",
 ]

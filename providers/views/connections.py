@@ -10,14 +10,15 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import PersonRequest, owned
-from providers import connecting, pages, queries
+from providers import builtin_page, connecting, pages, queries, test_jobs
 from providers import test_connection as testing
 from providers.base import ProviderError
 from providers.catalogue import PRESETS, Preset
-from providers.connecting import ConnectionProblem
-from providers.discover import discover_local
+from providers.connecting import ConnectionProblem, Wish
+from providers.discover import discover_local, talks
 from providers.forms import ConnectionForm
 from providers.models import Connection
+from providers.test_page import test_part
 
 TOO_MANY = "Ten tests a minute are enough; wait a moment. Nothing was changed."
 
@@ -33,6 +34,25 @@ def new(request: PersonRequest) -> HttpResponse:
     """What answers here already, and the kinds there are."""
     context = {"found": discover_local(request.user), "presets": pages.offered_presets()}
     return render(request, "providers/new.html", context)
+
+
+@require_POST
+def found(request: PersonRequest) -> HttpResponse:
+    """Use a server that answers here: connected, with its first model that talks, and tested."""
+    wanted = request.POST.get("base_url", "")
+    server = next((one for one in discover_local(request.user) if one.base_url == wanted), None)
+    if server is None:
+        messages.error(request, _("Nothing answers there any more. Is the server still running?"))
+        return redirect("providers:new")
+    model = next(filter(talks, server.models), server.models[0])
+    wish = Wish(preset=server.preset, name=server.label, base_url=server.base_url, model=model)
+    try:
+        connection = connecting.add_connection(request.user, wish)
+    except ConnectionProblem as problem:
+        messages.error(request, problem.message)
+        return redirect("providers:new")
+    _test_now(request, connection)
+    return redirect("providers:edit", connection.pk)
 
 
 @sensitive_post_parameters("key")
@@ -80,6 +100,21 @@ def test(request: PersonRequest, pk: str) -> HttpResponse:
     connection = owned(Connection, request, pk=pk)
     _test_now(request, connection)
     return redirect("providers:edit", connection.pk)
+
+
+@require_safe
+def tested(request: PersonRequest, pk: str) -> HttpResponse:
+    """The part of a page that waits for a test. When the test changed what the page's fields were filled from, the
+    whole page is loaded again."""
+    connection = owned(Connection, request, pk=pk)
+    part = test_part(connection)
+    if part.seen == request.GET.get("seen"):
+        return HttpResponse(status=204)
+    if part.job is None and part.led_to != request.GET.get("led_to"):
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    place = "edit" if request.GET.get("place") == "edit" else ""
+    context = {"test": part, "preset": pages.preset_of(connection), "place": place, "swap": True}
+    return render(request, "providers/_test.html", context)
 
 
 @require_POST
@@ -137,7 +172,7 @@ def _test_now(request: PersonRequest, connection: Connection) -> None:
     if not testing.may_test(request.user):
         messages.error(request, _(TOO_MANY))
         return
-    testing.test_connection(connection)
+    test_jobs.start(connection)
 
 
 def _preset_or_404(key: str) -> Preset:
@@ -150,4 +185,6 @@ def _form_page(
     request: PersonRequest, template: str, form: ConnectionForm, preset: Preset, connection: Connection | None = None
 ) -> HttpResponse:
     context = {"form": form, "preset": preset, "page": pages.form_page(form, connection)}
+    if preset.reach == "builtin":
+        context["builtin"] = builtin_page.chosen_row()
     return render(request, template, context, status=422 if form.errors else 200)

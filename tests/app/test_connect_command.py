@@ -25,7 +25,6 @@ def run(*args: str) -> str:
 def test_a_local_server_is_connected_and_tested(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOX_KEY", "box-key-0123456789")
     with FakeModel(key="box-key-0123456789") as fake:
-        fake.answer_with("CHARMEM-READY")
         args = ("--preset", "local", "--base-url", fake.base_url, "--key-env", "BOX_KEY", "--default")
         said = json.loads(run(*args, "--json"))
         assert (said["model"], said["key"], said["default"], said["test"]["ok"]) == ("fake-small", "…6789", True, True)
@@ -42,6 +41,13 @@ def test_a_failed_test_is_one_sentence_and_the_connection_is_kept(alice: User) -
         "Enter the key again: Settings, Models. The connection is saved."
     )
     assert caught.value.returncode == 1 and Connection.objects.for_user(alice).count() == 1
+
+
+def test_a_model_that_is_misspelt_is_told_with_the_nearest_one(alice: User) -> None:
+    with FakeModel() as fake, pytest.raises(CommandFailed) as caught:
+        fake.respond(404, {"error": {"message": "model not found"}})
+        run("--preset", "local", "--base-url", fake.base_url, "--model", "fake_small")
+    assert "The list does not have fake_small. Nearest: fake-small, fake-large. The" in str(caught.value)
 
 
 def test_wrong_usage(alice: User) -> None:

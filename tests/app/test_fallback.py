@@ -278,7 +278,6 @@ def test_a_good_test_or_other_settings_end_the_minute(two: Two) -> None:
         two.ask()
         assert fallback.is_set_aside(two["Big"])
         if change == "test":
-            two.big.answers("CHARMEM-READY")
             assert testing.test_connection(two["Big"]).ok
         else:
             connecting.change_connection(two["Big"], Wish("local", "Big", two.big.base_url, key="another-key-1234"))

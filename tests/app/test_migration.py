@@ -283,3 +283,19 @@ def test_no_key_is_read_by_a_pass(alice: User, folder: StFolder) -> None:
     folder.tavern.refresh_from_db()
     kept = json.dumps([folder.tavern.charmemory, folder.tavern.vectors, folder.tavern.server_urls])
     assert folder.tavern.charmemory == {"enabled": True, "interval": 30} and CANARY not in kept
+
+
+def test_a_model_inside_the_browser_is_replaced_by_the_built_in_one(
+    alice_client: Client, folder: StFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("providers.local_model.is_available", lambda: True)
+    panel = soup(alice_client.get(f"/settings/charmemory/{folder.tavern.pk}/")).select_one(
+        "section[aria-labelledby=pv]"
+    )
+    assert "It used WebLLM, a model inside the browser. A server cannot. Built-in (this computer) takes" in words(panel)
+    assert panel.select_one("a")["href"] == "/settings/models/new/builtin/"
+    monkeypatch.setattr("providers.local_model.is_available", lambda: False)
+    panel = soup(alice_client.get(f"/settings/charmemory/{folder.tavern.pk}/")).select_one(
+        "section[aria-labelledby=pv]"
+    )
+    assert "is not installed here" in words(panel) and panel.select_one("a") is None

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import User
+from jobs.drain import run_until_idle
 from providers.models import Connection
 from sync.models import Tavern
 from tests.support.builders import make_call, make_tavern
@@ -27,8 +28,8 @@ CHOICES = ["Main LLM", "Fast [3f2a91bc]", "Kitchen [77aa0000]", "Horde [99990000
 def server(tmp_path: Path) -> Iterator[FakeTavern]:
     set_tavern(tmp_path / "t", "http://127.0.0.1:1")
     with FakeTavern(tmp_path / "t") as running:
-        word = {"choices": [{"message": {"content": "CHARMEM-READY"}}]}
-        running.says = [(200, word)]
+        memory = "<memory>\n- [Mira, Tom — a promise]\n- Tom promised to look after Biscuit.\n</memory>"
+        running.says = [(200, {"choices": [{"message": {"content": memory}}]})]
         yield running
 
 
@@ -73,7 +74,9 @@ def test_one_button_leads_to_a_tested_connection(alice: User, alice_client: Clie
     row = mine(alice)
     assert answer["Location"] == f"/settings/models/{row.pk}/"
     assert (row.name, row.model, row.base_url) == ("Through SillyTavern", "Main LLM", f"sillytavern:{tavern.pk}")
-    assert row.test_result["state"] != "bad", row.test_result
+    run_until_idle(alice)
+    row.refresh_from_db()
+    assert row.test_result["state"] == "ok", row.test_result
     page = soup(alice_client.get(answer["Location"]))
     assert "stays where it is" in page.get_text() and "may be typed too" not in page.get_text()
 

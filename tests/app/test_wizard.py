@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from jobs.drain import run_until_idle
 from jobs.models import Job
 from providers.catalogue import PRESETS
 from providers.discover import Found
@@ -26,6 +27,7 @@ from tests.support.builders import (
     make_memory_file,
     make_tavern,
 )
+from tests.support.fake_model import FakeModel
 from tests.support.pages import catch_extractions, soup, toast, words
 
 
@@ -130,6 +132,20 @@ def test_step_2_offers_what_answers_here_first_and_built_in_last(
     assert "Through SillyTavern" not in names  # whose address nobody entered
     assert page.select_one("#base_url")["value"] == "http://127.0.0.1:11434/v1"
     assert page.select_one("datalist option")["value"] == "qwen3:8b"
+
+
+def test_step_2_tests_in_the_background_and_shows_what_came_out(alice: User, alice_client: Client) -> None:
+    with FakeModel() as fake:
+        given = {"preset": "local", "base_url": fake.base_url, "choose": "local", "check": "1"}
+        page = soup(alice_client.post("/wizard/model/", given, follow=True))
+        look = page.select_one("#test-part")["hx-get"]
+        assert page.select_one("#test-part progress") and fake.requests == []
+        run_until_idle(alice)
+    assert alice_client.get(look).headers["HX-Refresh"] == "true", "the first model of the server was chosen"
+    page = soup(alice_client.get("/wizard/model/?choose=local"))
+    assert words(page.select_one("#test h2")) == "Local server works."
+    assert page.select_one("#model")["value"] == "fake-small"
+    assert [one["value"] for one in page.select("datalist option")] == ["fake-small", "fake-large"]
 
 
 def test_the_built_in_model_is_described_as_what_it_is(alice: User, alice_client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from providers.complete import complete
 from providers.connecting import Wish, change_connection
 from providers.models import Call, Connection
 from tests.support.fake_model import FakeModel
+from tests.support.native import NATIVE
 from tests.support.wire import QUESTION, connect, no_pauses, redirect_preset
 
 pytestmark = pytest.mark.django_db
@@ -100,9 +102,64 @@ def test_a_test_of_the_connection_learns_too(connection: Connection, fake: FakeM
     connection.base_url = fake.root_url  # the /v1 was forgotten
     connection.save()
     refuse(fake, COOL)
-    fake.answers("CHARMEM-READY")
     assert testing.test_connection(connection).state == "ok"
     assert stored(connection) == {"fake-small": {"temperature": False}}
+
+
+@pytest.mark.parametrize(
+    ("server", "obeys"), [("llamacpp", True), ("koboldcpp", True), ("library", False), ("", False)]
+)
+def test_a_local_server_that_says_it_can_is_held_to_the_grammar(
+    connection: Connection, fake: FakeModel, server: str, obeys: bool
+) -> None:
+    fake.facts["fake-small"] = {"owned_by": server}
+    connection.base_url = fake.root_url  # the /v1 was forgotten
+    connection.save()
+    assert testing.test_connection(connection).ok
+    complete(connection, replace(QUESTION, grammar="root ::= [a-z]+"))
+    assert [request.body.get("grammar", "")[:8] for request in fake.chats] == (["root ::="] * 2 if obeys else ["", ""])
+    complete(connection, QUESTION)
+    assert "grammar" not in fake.chats[-1].body
+
+
+def test_a_grammar_that_is_refused_is_left_out_from_then_on(connection: Connection, fake: FakeModel) -> None:
+    fake.facts["fake-small"] = {"owned_by": "llamacpp"}
+    connecting.refresh_listing(connection)
+    refuse(fake, "Failed to parse grammar")
+    complete(connection, replace(QUESTION, grammar="root ::= [a-z]+"))
+    assert [("grammar" in request.body) for request in fake.chats] == [True, False]
+    connecting.refresh_listing(connection)
+    complete(connection, replace(QUESTION, grammar="root ::= [a-z]+"))
+    assert "grammar" not in fake.chats[-1].body and stored(connection) == {"fake-small": {"grammar": False}}
+
+
+def test_a_model_that_can_only_think_in_the_grammar_is_let_go(connection: Connection, fake: FakeModel) -> None:
+    fake.facts["fake-small"] = {"owned_by": "llamacpp"}
+    connecting.refresh_listing(connection)
+    fake.respond(200, NATIVE["openai"].only_thought)
+    fake.answers("Mira lives in Oslo.")
+    assert complete(connection, replace(QUESTION, grammar="root ::= [a-z]+")).text == "Mira lives in Oslo."
+    assert stored(connection) == {"fake-small": {"grammar": False}}
+    fake.respond(200, NATIVE["openai"].only_thought)
+    with pytest.raises(ProviderError, match="used its whole answer for thinking"):
+        complete(connection, QUESTION, tries=1)
+
+
+def test_a_grammar_of_ones_own_stays(connection: Connection, fake: FakeModel) -> None:
+    fake.facts["fake-small"] = {"owned_by": "llamacpp"}
+    connecting.refresh_listing(connection)
+    connection.extra_body = {"grammar": ""}
+    complete(connection, replace(QUESTION, grammar="root ::= [a-z]+"))
+    assert fake.chats[-1].body["grammar"] == ""
+
+
+def test_nobody_else_gets_a_grammar(alice: User, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    redirect_preset(monkeypatch, "openrouter", fake.root_url)
+    row = connect(alice, fake, preset="openrouter", key="key-of-alice-0123456789")
+    fake.facts["fake-small"] = {"owned_by": "llamacpp"}
+    connecting.refresh_listing(row)
+    complete(row, replace(QUESTION, grammar="root ::= [a-z]+"))
+    assert "grammar" not in fake.chats[-1].body
 
 
 def test_lessons_are_kept_for_each_model_and_go_with_the_address(connection: Connection, fake: FakeModel) -> None:

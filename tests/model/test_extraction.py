@@ -14,11 +14,12 @@ from jobs.models import Job
 from memories import memory_file
 from memories.extraction import start_extraction
 from memories.models import ExtractionSettings
-from providers import connecting, local_model
+from providers import connecting
 from providers.connecting import Wish
 from providers.models import Call
 from sync.models import Character
 from tests.pure.test_golden_prompts import entries_of
+from tests.support.real_model import end_children
 from tests.support.services import require
 from tests.support.story import make_character, make_chat
 
@@ -30,9 +31,7 @@ def model(tmp_path: Path, settings: Any) -> Iterator[None]:
     require("model")
     settings.DATA_DIR = tmp_path
     yield
-    for child in local_model._children:
-        child.communicate(timeout=10)
-    local_model._children.clear()
+    end_children()
 
 
 def remember(owner: User, name: str, chat: str) -> list[str]:

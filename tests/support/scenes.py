@@ -31,6 +31,7 @@ from tests.support.builders import (
     make_tavern,
 )
 from tests.support.reading import read
+from tests.support.scenes_models import found
 
 NAMES = (
     "Seraphine Vael, Warden of the Drowned Library",
@@ -199,7 +200,10 @@ def just_begun(person: User) -> None:
     """The sample story was linked and one chat read."""
     tavern = link_sample(person)
     mirror(tavern)
-    make_connection(person, name="Kitchen box", preset="local", model="qwen3:8b")
+    tested = found("ok", "Kitchen box works.", reached="0.1 s", key="none needed", answer="2.0 s", memory="1 memory")
+    make_connection(
+        person, name="Kitchen box", preset="local", model="qwen3:8b", tested_at=timezone.now(), test_result=tested
+    )
     character = Character.objects.for_user(person).filter(tavern=tavern).order_by("name").first()
     assert character is not None
     chat = Chat.objects.for_user(person).filter(character=character).order_by("-last_at")[0]

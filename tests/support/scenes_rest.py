@@ -16,6 +16,7 @@ from providers.models import Call, Connection, ModelListing
 from sync.models import Character, Tavern
 from tests.support.builders import make_call, make_connection, make_grant, make_issue, make_job, make_tavern
 from tests.support.people import make_person
+from tests.support.scenes_models import found
 
 LOG = (
     ("info", "604 messages in 118 chunks; 20 messages each, 2 of them read again."),
@@ -95,14 +96,13 @@ def _spend(alice: User, paid: Connection) -> Connection:
             refused = {"status": 429, "error_type": "rate_limit", "cost": None} if (day, n) == (3, 1) else {}
             call = make_call(alice, where, model=where.model, **{"cost": cost, **refused})
             Call.objects.for_user(alice).filter(pk=call.pk).update(started_at=now - timedelta(days=day, hours=n))
-    steps = [("reached", "412 models"), ("key", "accepted"), ("answer", "0.8 s, as asked")]
-    rows = [{"name": name, "state": "ok", "text": text} for name, text in steps]
-    good = {"state": "ok", "ok": True, "message": "It works.", "hint": "", "steps": rows}
+    good = found(
+        "ok", "It works.", reached="0.3 s", key="accepted", answer="1.4 s", memory="2 memories in the right form",
+        quote="Tom promised to look after Biscuit until the roof is tight.",
+    )  # fmt: skip
     Connection.objects.for_user(alice).filter(pk=paid.pk).update(tested_at=now, test_result=good)
-    rows = [{"name": name, "state": "off", "text": "not tried"} for name in ("key", "answer")]
-    rows.insert(0, {"name": "reached", "state": "bad", "text": "connection refused"})
-    words = {"message": "Nothing answers at this address.", "hint": "Start Ollama, then test again."}
-    bad = {"state": "bad", "ok": False, "steps": rows, **words}
+    bad = found("bad", "Nothing answers at 127.0.0.1:11434.", reached="connection refused")
+    bad["hint"] = "Is the server running, and is it listening on this address? This is the usual port of Ollama."
     Connection.objects.for_user(alice).filter(pk=free.pk).update(tested_at=now, test_result=bad)
     return free
 

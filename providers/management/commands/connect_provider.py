@@ -39,7 +39,8 @@ class Command(ProductCommand):
             raise CommandFailed(problem.message) from problem
         verdict = None if options["no_test"] else testing.test_connection(connection)
         if verdict is not None and not verdict.ok:
-            raise CommandFailed(f"{verdict.message} {verdict.hint} The connection is saved.")
+            nearest = f" Nearest: {', '.join(verdict.names)}." if verdict.names else ""
+            raise CommandFailed(f"{verdict.message} {verdict.hint}{nearest} The connection is saved.")
         said = verdict.message if verdict else f"{connection.name} is saved, not tested."
         self.say(f"{said} {verdict.hint if verdict else ''}".strip(), _facts(connection, verdict))
 
