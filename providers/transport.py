@@ -25,6 +25,7 @@ CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 120.0
 TOTAL_SECONDS = 900.0
 LARGEST_ANSWER = 4 * 1024 * 1024
+END_MARKS = (b"data: [DONE]", b"event: message_stop")  # some servers leave the line open after it
 AGENT = "CharMem"
 EXPECTED = (Silence, Stopped, OSError, zlib.error, httpx.HTTPError, httpx.InvalidURL, httpcore.NetworkError)
 PROTECTED_HEADERS = frozenset(
@@ -240,7 +241,7 @@ def _bounded(response: httpx.Response, largest: int) -> Iterator[bytes]:
             )
         yield piece
         tail = (tail + piece)[-64:]
-        if is_stream and b"data: [DONE]" in tail:
+        if is_stream and any(mark in tail for mark in END_MARKS):
             return
 
 

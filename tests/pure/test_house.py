@@ -118,6 +118,7 @@ PURE = [
     "providers/periods.py",
     "providers/quoting.py",
     "providers/reasoning.py",
+    "providers/stream_forms.py",
     "providers/tokens.py",
     "search/query.py",
     "search/rank.py",
