@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.ownership import unscoped
-from providers import adapters, budgets, learning, ledger, limits, retry
+from providers import adapters, budgets, fallback, learning, ledger, limits, retry
 from providers.base import Completion, Note, ProviderError, Reply, Request, Stop, Usage
 from providers.models import Call, Connection
 from providers.quoting import without_echo
@@ -77,10 +77,16 @@ def _asked(connection: Connection, request: Request, tick: Stop, note: Note, mos
             error.args = (error.message,)
             spent.append(error.usage)
             _remember_pause(connection, error)
+            if error.error_type == "rate":
+                limits.ease(connection)
             raise
 
+    def may_go_on(error: ProviderError) -> bool:
+        """Silence lasts minutes: nobody bears it twice while somebody else can be asked."""
+        return error.error_type != "timeout" or not fallback.has_others(connection, request)
+
     try:
-        reply = retry.with_retries(attempt, stop=tick, note=note, most=most)
+        reply = retry.with_retries(attempt, stop=tick, note=note, most=most, may=may_go_on)
     except ProviderError as error:
         error.usage = ledger.add(spent)
         ledger.fail(call, connection, error, seconds=time.monotonic() - started, tries=tries + other_forms)
