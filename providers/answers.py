@@ -62,8 +62,8 @@ def shape_of(name: str) -> Iterator[None]:
     """JSON without the form of an answer is unreadable too, whichever of its pieces is odd."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _unreadable(name) from error
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise _unreadable(name) from None  # what Python says of a piece may repeat it
 
 
 def status_error(answer: Answer, *, name: str, is_local: bool = False) -> ProviderError:

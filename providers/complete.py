@@ -73,7 +73,8 @@ def _asked(connection: Connection, request: Request, tick: Stop, note: Note, mos
         try:
             return learning.ask(connection, request, tick, again)
         except ProviderError as error:
-            error.message = without_echo(error.message, request.system, request.user, connection.system_prompt)
+            asked = request.system, request.user, connection.system_prompt
+            error.message, error.said = without_echo(error.message, *asked), without_echo(error.said, *asked)
             error.args = (error.message,)
             spent.append(error.usage)
             _remember_pause(connection, error)

@@ -119,7 +119,7 @@ class Client:
                 body = b"".join(_bounded(response, largest))
                 return Answer(response.status_code, response.headers, body)
         except EXPECTED as error:
-            raise self._explained(error) from error
+            raise self._explained(error) from None  # its words may repeat what the server sent
 
     def close(self) -> None:
         self._http.close()
