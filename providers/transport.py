@@ -144,6 +144,8 @@ class Client:
         place = {"place": self._place}
         if isinstance(error, Stopped):
             return TransportError("stopped", _("Stopped."))
+        if isinstance(error, httpx.InvalidURL):
+            return TransportError("address", _("This is not a web address."))
         if isinstance(error, Silence):
             return _silence(error.phase, place, self._gate)
         if isinstance(error, socket.gaierror):
