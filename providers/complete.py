@@ -111,8 +111,7 @@ def _completion(answered: _Answered) -> Completion:
 
 def _wait_for_pause(connection: Connection, stop: Stop) -> None:
     """While the other side wants quiet, nobody else's call disturbs it either: short pauses are waited for."""
-    with unscoped("reading the pause of a connection that the caller holds"):
-        until = Connection.objects.filter(pk=connection.pk).values_list("paused_until", flat=True).first()
+    until = limits.look_again(connection)
     left = (until - timezone.now()).total_seconds() if until else 0.0
     if 0 < left <= retry.PATIENCE:
         retry.wait(left, stop)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.ownership import unscoped
@@ -86,7 +86,7 @@ _lines: defaultdict[uuid.UUID, _Line] = defaultdict(_Line)
 
 @contextmanager
 def slot(connection: Connection, stop: Tick | None = None) -> Iterator[Tick]:
-    """Wait for a free place and hold it. Yields a question to ask a few times a second while working: it renews the
+    """Wait for a free place and hold it; the caller looked again. Yields a question to ask a few times a second while working: it renews the
     ticket and says whether to stop. Raises TransportError("stopped") when stopped in line."""
     place = _wait(connection, stop)
 
@@ -169,6 +169,8 @@ def _ask_as_first(line: _Line, caller: _Caller, connection: Connection) -> bool:
     if has_number and is_served:
         _give_back(line, ticket)
     _discard_unused(line, spare)
+    if has_number:
+        _wake(line)  # there may be another free number for the next one
     return is_served or has_number
 
 
@@ -181,8 +183,13 @@ def _give_back(line: _Line, place: _Ticket) -> None:
     if heir is None:
         place.discard()
     _discard_unused(line)
+    _wake(line, heir)
+
+
+def _wake(line: _Line, caller: _Caller | None = None) -> None:
+    """Have this caller, or the first one in line, look at once."""
     with _lock:
-        woken = heir or next(iter(line.callers), None)
+        woken = caller or next(iter(line.callers), None)
     if woken is not None:
         woken.woken.set()
 
@@ -227,7 +234,10 @@ def _guarded() -> AbstractContextManager[None]:
 
 
 def _take_number(ticket: _Ticket) -> bool:
-    number = None if ticket.has_number else _number_for(ticket.connection, ticket.pk)
+    if ticket.has_number:
+        return True
+    look_again(ticket.connection)
+    number = _number_for(ticket.connection, ticket.pk)
     if number is not None:
         try:
             with _guarded():
@@ -239,22 +249,28 @@ def _take_number(ticket: _Ticket) -> bool:
 
 def _number_for(connection: Connection, ticket: int | None = None) -> int | None:
     """The free number that is due to a ticket in the line, or to one that is about to be drawn; None: it waits."""
-    now = timezone.now()
-    most, rows = _places(connection)
-    expired = [pk for pk, _number, expires_at in rows if expires_at < now and pk != ticket]
+    slots, now = connection.slots, timezone.now()
+    is_over = ExpressionWrapper(Q(expires_at__lt=now), BooleanField())
+    rows = list(slots.annotate(is_over=is_over).values_list("pk", "number", "is_over"))
+    expired = [pk for pk, _number, is_over in rows if is_over and pk != ticket]
     if expired:
-        connection.slots.filter(pk__in=expired, expires_at__lt=now).delete()
-    taken = {number for pk, number, _at in rows if number is not None and pk not in expired}
-    waiting = [pk for pk, number, _at in rows if number is None and pk not in expired]
+        slots.filter(pk__in=expired, expires_at__lt=now).delete()
+    alive = [(pk, number) for pk, number, is_over in rows if not is_over or pk == ticket]
+    taken = {number for _pk, number in alive if number is not None}
+    waiting = [pk for pk, number in alive if number is None]
     ahead = sum(1 for pk in waiting if ticket is None or pk < ticket)
+    most = allowed(connection)
     free = [number for number in range(most) if number not in taken][: max(0, most - len(taken))]
     return free[ahead] if ahead < len(free) else None
 
 
-def _places(connection: Connection) -> tuple[int, list[tuple[int, int | None, datetime]]]:
-    """How many calls may be in flight, and all tickets (id, number, end): one query, as other processes change both."""
-    limit, tickets = ("max_parallel", "lowered_to", "lowered_at"), ("slots__pk", "slots__number", "slots__expires_at")
-    with unscoped("the places of a connection that the caller holds"):
-        rows = list(Connection.objects.filter(pk=connection.pk).values_list(*limit, *tickets))
-    most = _allowed(*rows[0][:3]) if rows else allowed(connection)
-    return most, [row[3:] for row in rows if row[3] is not None]
+def look_again(connection: Connection) -> datetime | None:
+    """Bring what other processes may have changed into the caller's row: how many calls may be in flight, and until
+    when none (returned)."""
+    with unscoped("the limits of a connection that the caller holds"):
+        rows = Connection.objects.filter(pk=connection.pk)
+        found = rows.values_list("max_parallel", "lowered_to", "lowered_at", "paused_until").first()
+    if found is None:
+        return None
+    connection.max_parallel, connection.lowered_to, connection.lowered_at, connection.paused_until = found
+    return found[3]

@@ -128,7 +128,8 @@ def test_there_is_no_free_place_above_what_is_left(alice: User) -> None:
     for number in (5, 6, 7):
         ticket(row, number, 60)
     Connection.objects.for_user(alice).filter(pk=row.pk).update(lowered_to=3, lowered_at=timezone.now())
-    with pytest.raises(TransportError), limits.slot(row, lambda: True):  # the row was read before
+    assert limits.allowed(row) == 8 and limits.look_again(row) is None and limits.allowed(row) == 3
+    with pytest.raises(TransportError), limits.slot(row, lambda: True):
         pytest.fail("there was no place")
     row.slots.filter(number=7).delete()
     with limits.slot(row):
