@@ -1,7 +1,7 @@
 """A worker's process that does nothing but call a model: `python -m bench.calling URL THREADS CALLS LATENCY`.
 
 Prints one JSON line with seconds: for the product's calls (`complete`, with line, ledger and budgets), for bare httpx
-with the same requests, and what the model takes of itself.
+with the same requests, what the model takes of itself, and the processor time of one of our calls.
 """
 
 from __future__ import annotations
@@ -80,9 +80,12 @@ def main(url: str, threads: int, calls: int, latency: float) -> None:
         client = httpx.Client(timeout=60)
         return lambda: client.post(f"{url}/chat/completions", json=body).raise_for_status().json()
 
+    began = time.process_time()
     ours = spent(threads, calls, lambda: lambda: complete(row, request))
+    worked = time.process_time() - began
     alone = spent(threads, calls, bare)
-    print(json.dumps({"ours": ours, "bare": alone, "model": calls * latency}))
+    done = threads * (calls + 1)
+    print(json.dumps({"ours": ours, "bare": alone, "model": calls * latency, "processor": worked / done}))
 
 
 if __name__ == "__main__":

@@ -86,8 +86,9 @@ _lines: defaultdict[uuid.UUID, _Line] = defaultdict(_Line)
 
 @contextmanager
 def slot(connection: Connection, stop: Tick | None = None) -> Iterator[Tick]:
-    """Wait for a free place and hold it; the caller looked again. Yields a question to ask a few times a second while working: it renews the
-    ticket and says whether to stop. Raises TransportError("stopped") when stopped in line."""
+    """Wait for a free place, as the row tells it (look_again), and hold it. Yields a question to ask a few times a
+    second while working: it renews the ticket and says whether to stop. Raises TransportError("stopped") when stopped
+    in line."""
     place = _wait(connection, stop)
 
     def tick() -> bool:
@@ -269,7 +270,7 @@ def look_again(connection: Connection) -> datetime | None:
     when none (returned)."""
     with unscoped("the limits of a connection that the caller holds"):
         rows = Connection.objects.filter(pk=connection.pk)
-        found = rows.values_list("max_parallel", "lowered_to", "lowered_at", "paused_until").first()
+        found = next(iter(rows.values_list("max_parallel", "lowered_to", "lowered_at", "paused_until")), None)
     if found is None:
         return None
     connection.max_parallel, connection.lowered_to, connection.lowered_at, connection.paused_until = found

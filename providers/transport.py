@@ -103,12 +103,12 @@ class Client:
         headers: Mapping[str, str] | None = None,
         stop: Callable[[], bool] | None = None,
         idle: float = IDLE_SECONDS,
-        total: float = TOTAL_SECONDS,
+        total: float | None = None,
         largest: int = LARGEST_ANSWER,
     ) -> Answer:
         """One request to base address + path. `idle` and `total` are seconds; `stop()` is asked 4 times a second."""
         self._gate.idle = idle
-        self._gate.open(total, stop)
+        self._gate.open(TOTAL_SECONDS if total is None else total, stop)
         if not self._keeps_cookies:
             self._http.cookies.clear()
         if json is not None:

@@ -24,7 +24,7 @@ from providers.transport import Answer
 from providers.wires import WIRES
 from tests.support.fake_model import FakeModel
 from tests.support.native import NATIVE, Native
-from tests.support.raw_server import RawServer, Talk, broken_off, endless, pausing, silent
+from tests.support.raw_server import RawServer, Talk, broken_off, dripping, endless, pausing, silent
 from tests.support.services import free_port
 from tests.support.wire import QUESTION, connect, no_pauses, redirect_preset
 
@@ -160,6 +160,7 @@ def test_truncated_json(connection: Connection, fake: FakeModel, native: Native)
         (silent, "timeout", "was silent for"),
         (pausing, "timeout", "was silent for"),
         (endless, "too_large", "The answer is larger than 4 MiB"),
+        (dripping, "timeout", "did not finish its answer in time"),
         (broken_off, "protocol", "closed the connection before the answer was complete"),
     ],
 )
@@ -167,6 +168,7 @@ def test_troubles_of_the_line(
     connection: Connection, native: Native, monkeypatch: pytest.MonkeyPatch, talk: Talk, kind: str, words: str
 ) -> None:
     monkeypatch.setattr(transport, "IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(transport, "TOTAL_SECONDS", 1.0 if talk is dripping else 30.0)
     with RawServer(talk) as server:
         redirect_preset(monkeypatch, native.preset, server.url.removesuffix("/v1"))
         started = time.monotonic()
