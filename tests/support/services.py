@@ -134,19 +134,28 @@ def _model() -> str:
     return str(next(Path(package.origin).parent.rglob("*.gguf")))
 
 
+def _server() -> str:
+    """Address of a real model server that somebody wants to be tested."""
+    if not os.environ.get("CHARMEM_TEST_BASE_URL") or not os.environ.get("CHARMEM_TEST_MODEL"):
+        raise Missing("CHARMEM_TEST_BASE_URL and CHARMEM_TEST_MODEL name none")
+    return os.environ["CHARMEM_TEST_BASE_URL"]
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "postgres": _postgres,
     "valkey": _valkey,
     "browser": _browser,
     "tavern": _tavern,
     "model": _model,
+    "server": _server,
 }
+NEVER_IN_ALL = {"server"}  # nothing that could be installed
 
 
 def is_required(name: str) -> bool:
     """Whether the environment forbids to skip tests of this part."""
     asked = {part.strip() for part in os.environ.get("CHARMEM_REQUIRE", "").split(",")}
-    return "all" in asked or name in asked
+    return name in asked or ("all" in asked and name not in NEVER_IN_ALL)
 
 
 def require(name: str) -> str:
