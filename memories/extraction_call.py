@@ -15,6 +15,7 @@ from memories.extraction_plan import Question
 from providers.base import Completion, ProviderError
 
 MOST_ANSWER = 8_000  # tokens that a second try may ask for at most
+ASKED_TOO_OFTEN = 60.0  # seconds of a pause when the other side wants one and does not say how long
 
 
 class TooLong(Exception):
@@ -70,8 +71,9 @@ def interruption(run: JobRun, error: ProviderError) -> Exception | None:
         return Stopped()
     if error.error_type == "context":
         return TooLong()
-    if error.retry_after is not None:
-        until = timezone.now() + timedelta(seconds=error.retry_after)
+    pause = ASKED_TOO_OFTEN if error.retry_after is None and error.error_type == "rate" else error.retry_after
+    if pause is not None:
+        until = timezone.now() + timedelta(seconds=pause)
         return JobPaused(until, error.message, cause=error.error_type)
     return None
 

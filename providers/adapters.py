@@ -106,6 +106,8 @@ def _read(line: Line, name: str, answer: Answer, read: Callable[[dict[str, Any]]
         with shape_of(name):
             return read(read_object(answer, name=name, is_local=line.is_local))
     except ProviderError as error:
+        error.message, error.said = _unquoted(error.message, line.headers), _unquoted(error.said, line.headers)
+        error.args = (error.message,)
         error.hint = str(line.preset.hint_for(error.error_type) or error.hint)
         raise
 
@@ -130,6 +132,13 @@ def without_secrets(answer: Answer, headers: Mapping[str, str]) -> Answer:
         if len(secret) >= SHORTEST_SECRET and (answer.status >= 300 or name.lower() in KEY_HEADERS):
             body = body.replace(secret, "…".encode())
     return replace(answer, body=body)
+
+
+def _unquoted(said: str, headers: Mapping[str, str]) -> str:
+    """The same for an error that came as success."""
+    for value in headers.values():
+        said = said.replace(value, "…") if len(value) >= SHORTEST_SECRET else said
+    return said
 
 
 def provider_error(error: TransportError) -> ProviderError:

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from jobs.redaction import redact
 from providers.abilities import named_in
 from providers.base import ProviderError
-from providers.event_stream import is_stream, joined_stream
+from providers.event_stream import is_stream, joined_list, joined_stream
 from providers.foreign_json import storable
-from providers.pauses import asked_pause
+from providers.pauses import asked_pause, pause_until_reset
 from providers.transport import Answer
 
 LONGEST_QUOTE = 500
@@ -25,6 +25,15 @@ _CONTEXT = re.compile(
     r"|token count .{0,20}exceeds",
     re.IGNORECASE,
 )
+# Anthropic's kinds of error, which come without a status in the middle of a stream, and through gateways.
+_KINDS = {
+    "authentication_error": 401,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
 _WRONG_KEY = re.compile(r"api[ _]key (not valid|not found|expired)|(invalid|incorrect) api[ _]key", re.IGNORECASE)
 _NO_CREDIT = re.compile(
     r"insufficient[ _](?:balance|credit|funds|quota)|credit balance is too low|(?:out of|used all available) credits"
@@ -42,7 +51,10 @@ def read_object(answer: Answer, *, name: str, is_local: bool = False) -> dict[st
     """
     if answer.status >= 300:
         raise status_error(answer, name=name, is_local=is_local)
-    data = joined_stream(answer.text) if is_stream(answer) else _parsed(answer, name=name, is_local=is_local)
+    if is_stream(answer):
+        data: Any = joined_stream(answer.text)
+    else:
+        data = joined_list(_parsed(answer, name=name, is_local=is_local))
     if not isinstance(data, dict):
         raise _unreadable(name)
     if data.get("error"):
@@ -55,8 +67,8 @@ def shape_of(name: str) -> Iterator[None]:
     """JSON without the form of an answer is unreadable too, whichever of its pieces is odd."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _unreadable(name) from error
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise _unreadable(name) from None  # what Python says of a piece may repeat it
 
 
 def status_error(answer: Answer, *, name: str, is_local: bool = False) -> ProviderError:
@@ -178,8 +190,8 @@ def _unreadable(name: str) -> ProviderError:
 def _error_inside(data: dict[str, Any], answer: Answer, *, name: str) -> ProviderError:
     """Proxies answer 200 and put the trouble into the body."""
     error = data["error"]
-    code = error.get("code") if isinstance(error, dict) else None
-    status = int(str(code)) if str(code).isdigit() and 400 <= int(str(code)) < 600 else 0
+    code, kind = (error.get("code"), error.get("type")) if isinstance(error, dict) else (None, None)
+    status = int(str(code)) if str(code).isdigit() and 400 <= int(str(code)) < 600 else _KINDS.get(str(kind), 0)
     said = error_text(data)
     if not status and _CONTEXT.search(f"{said} {code}"):
         status = 400
@@ -270,4 +282,5 @@ def _retry_after(answer: Answer, status: int, said: str) -> float | None:
     if status not in (408, 429, 500, 502, 503, 504, 529):
         return None
     is_about_it = status in (429, 503)
-    return asked_pause(answer.headers, _json_or_none(answer) if is_about_it else None, said if is_about_it else "")
+    pause = asked_pause(answer.headers, _json_or_none(answer) if is_about_it else None, said if is_about_it else "")
+    return pause_until_reset(answer.headers) if pause is None and status == 429 else pause

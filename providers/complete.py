@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.ownership import unscoped
-from providers import adapters, budgets, learning, ledger, limits, retry
+from providers import adapters, budgets, fallback, learning, ledger, limits, retry
 from providers.base import Completion, Note, ProviderError, Reply, Request, Stop, Usage
 from providers.models import Call, Connection
 from providers.quoting import without_echo
@@ -78,14 +78,21 @@ def _asked(connection: Connection, request: Request, tick: Stop, note: Note, mos
         try:
             return ask(connection, request, tick, again)
         except ProviderError as error:
-            error.message = without_echo(error.message, request.system, request.user, connection.system_prompt)
+            asked = request.system, request.user, connection.system_prompt
+            error.message, error.said = without_echo(error.message, *asked), without_echo(error.said, *asked)
             error.args = (error.message,)
             spent.append(error.usage)
             _remember_pause(connection, error)
+            if error.error_type == "rate":
+                limits.ease(connection)
             raise
 
+    def may_go_on(error: ProviderError) -> bool:
+        """Silence lasts minutes: nobody bears it twice while somebody else can be asked."""
+        return error.error_type != "timeout" or not fallback.has_others(connection, request)
+
     try:
-        reply = retry.with_retries(attempt, stop=tick, note=note, most=most)
+        reply = retry.with_retries(attempt, stop=tick, note=note, most=most, may=may_go_on)
     except ProviderError as error:
         error.usage = ledger.add(spent)
         ledger.fail(call, connection, error, seconds=time.monotonic() - started, tries=tries + other_forms)
@@ -109,8 +116,7 @@ def _completion(answered: _Answered) -> Completion:
 
 def _wait_for_pause(connection: Connection, stop: Stop) -> None:
     """While the other side wants quiet, nobody else's call disturbs it either: short pauses are waited for."""
-    with unscoped("reading the pause of a connection that the caller holds"):
-        until = Connection.objects.filter(pk=connection.pk).values_list("paused_until", flat=True).first()
+    until = limits.look_again(connection)
     left = (until - timezone.now()).total_seconds() if until else 0.0
     if 0 < left <= retry.PATIENCE:
         retry.wait(left, stop)

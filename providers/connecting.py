@@ -23,6 +23,8 @@ WRITTEN = {field.name for field in Connection._meta.concrete_fields} - {
     "id",
     "learned",
     "paused_until",
+    "lowered_to",
+    "lowered_at",
     "bytes_per_token",
 }
 

@@ -6,7 +6,8 @@ asked ──▶ answered (whatever the answer is worth, it is the caller's)
 Down is what says that a model or its host cannot be had now. What would be the same elsewhere (too long, a budget, a
 stop) and what a model said (a refusal, nothing but thoughts) is no reason to ask another one. One that was down is set
 aside for a minute: it is asked last, so that the calls behind it do not all wait for its silence. A connection that
-was picked by hand, in place of the one that does this usually, is asked alone.
+was picked by hand, in place of the one that does this usually, is asked alone. Troubles that pass are tried again
+before somebody steps in, but silence, which lasts minutes, is borne once.
 """
 
 from __future__ import annotations
@@ -64,6 +65,13 @@ def is_down(error: ProviderError) -> bool:
 def is_set_aside(connection: Connection) -> bool:
     """Whether it failed a moment ago, so that others are asked before it."""
     return connection.down_until is not None and connection.down_until > timezone.now()
+
+
+def has_others(connection: Connection, request: Request) -> bool:
+    """Whether somebody behind it in the order could answer this question when it does not. One query."""
+    order = queries.order_for(connection.owner, purpose_of(request.purpose))
+    behind = order[order.index(connection) + 1 :] if connection in order else []
+    return any(_fits(one, connection, request) for one in behind)
 
 
 def mend(connection: Connection) -> None:

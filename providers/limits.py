@@ -6,6 +6,9 @@ constraint settles races). A ticket must be renewed every few seconds, so whatev
 The callers of one process stand in a line of their own, and only the first of them stands in the common one. A place
 that is given back goes straight to the next of them, without a word to the database, but only for a few seconds:
 then it goes back to the common line, so that no process keeps the places from the others.
+
+A server that says that it is asked too often gets half as many calls at once, whoever makes them, and one more every
+quarter of a minute until all places are in use again.
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ import time
 import uuid
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.utils import timezone
 
+from accounts.ownership import unscoped
 from providers.models import Connection
 from providers.transport import TransportError
 
@@ -29,6 +34,8 @@ LIFETIME = timedelta(seconds=20)
 RENEWAL_SECONDS = 5.0
 POLL_SECONDS = 0.1
 KEEP_SECONDS = 5.0
+BURST = timedelta(seconds=2)  # refusals so close together are one: the calls were sent at the same time
+RAISE_SECONDS = 15.0
 
 Tick = Callable[[], bool]
 
@@ -41,9 +48,9 @@ class _Ticket:
         self.pk, self.has_number = _draw(connection)
         self.drawn_at = self.renewed_at = time.monotonic()
 
-    @property
-    def may_be_passed_on(self) -> bool:
-        return time.monotonic() - self.drawn_at < KEEP_SECONDS
+    def may_be_passed_on(self, eased_at: float) -> bool:
+        """Not for ever, and not when there may be fewer places now than when it was drawn."""
+        return time.monotonic() - self.drawn_at < KEEP_SECONDS and self.drawn_at > eased_at
 
     def renew(self) -> None:
         """Keep it alive, when that is due."""
@@ -52,7 +59,8 @@ class _Ticket:
             self.connection.slots.filter(pk=self.pk).update(expires_at=timezone.now() + LIFETIME)
 
     def discard(self) -> None:
-        self.connection.slots.filter(pk=self.pk).delete()
+        rows = self.connection.slots.filter(pk=self.pk)
+        rows._raw_delete(rows.db)  # nothing hangs on a ticket, so one statement is enough
 
 
 @dataclass(eq=False)
@@ -69,6 +77,7 @@ class _Line:
 
     callers: deque[_Caller] = field(default_factory=deque)
     ticket: _Ticket | None = None
+    eased_at: float = 0.0
 
 
 _lock = threading.Lock()  # for all lines; never held while the database is asked
@@ -77,8 +86,9 @@ _lines: defaultdict[uuid.UUID, _Line] = defaultdict(_Line)
 
 @contextmanager
 def slot(connection: Connection, stop: Tick | None = None) -> Iterator[Tick]:
-    """Wait for a free place and hold it. Yields a question to ask a few times a second while working: it renews the
-    ticket and says whether to stop. Raises TransportError("stopped") when stopped in line."""
+    """Wait for a free place, as the row tells it (look_again), and hold it. Yields a question to ask a few times a
+    second while working: it renews the ticket and says whether to stop. Raises TransportError("stopped") when stopped
+    in line."""
     place = _wait(connection, stop)
 
     def tick() -> bool:
@@ -94,6 +104,28 @@ def slot(connection: Connection, stop: Tick | None = None) -> Iterator[Tick]:
 def in_flight(connection: Connection) -> int:
     """Calls running at this moment."""
     return connection.slots.filter(number__isnull=False, expires_at__gt=timezone.now()).count()
+
+
+def ease(connection: Connection) -> None:
+    """The server is asked too often: half as many calls at once as there are now."""
+    now = timezone.now()
+    with _lock:
+        _lines[connection.pk].eased_at = time.monotonic()
+    with unscoped("easing a connection that the caller holds"):
+        rows = Connection.objects.filter(Q(lowered_at=None) | Q(lowered_at__lt=now - BURST), pk=connection.pk)
+        rows.update(lowered_to=max(1, in_flight(connection) // 2), lowered_at=now)
+
+
+def allowed(connection: Connection) -> int:
+    """Calls that may be in flight at this moment, as far as this row knows."""
+    return _allowed(connection.max_parallel, connection.lowered_to, connection.lowered_at)
+
+
+def _allowed(most: int, lowered_to: int | None, lowered_at: datetime | None) -> int:
+    if lowered_to is None or lowered_at is None:
+        return max(1, most)
+    raised = int((timezone.now() - lowered_at).total_seconds() / RAISE_SECONDS)
+    return max(1, min(most, lowered_to + raised))
 
 
 def _wait(connection: Connection, stop: Tick | None) -> _Ticket:
@@ -138,20 +170,27 @@ def _ask_as_first(line: _Line, caller: _Caller, connection: Connection) -> bool:
     if has_number and is_served:
         _give_back(line, ticket)
     _discard_unused(line, spare)
+    if has_number:
+        _wake(line)  # there may be another free number for the next one
     return is_served or has_number
 
 
 def _give_back(line: _Line, place: _Ticket) -> None:
     """Pass a place on to the next caller of this process, or give it back to everybody."""
     with _lock:
-        heir = line.callers.popleft() if line.callers and place.may_be_passed_on else None
+        heir = line.callers.popleft() if line.callers and place.may_be_passed_on(line.eased_at) else None
         if heir is not None:
             heir.place = place
     if heir is None:
         place.discard()
     _discard_unused(line)
+    _wake(line, heir)
+
+
+def _wake(line: _Line, caller: _Caller | None = None) -> None:
+    """Have this caller, or the first one in line, look at once."""
     with _lock:
-        woken = heir or next(iter(line.callers), None)
+        woken = caller or next(iter(line.callers), None)
     if woken is not None:
         woken.woken.set()
 
@@ -182,18 +221,27 @@ def _draw(connection: Connection) -> tuple[int, bool]:
     """A new row, and whether it has a number."""
     slots, number = connection.slots, _number_for(connection)
     try:
-        with transaction.atomic():
+        with _guarded():
             row = slots.create(number=number, expires_at=timezone.now() + LIFETIME)
         return row.pk, number is not None
     except IntegrityError:  # somebody took it meanwhile
         return slots.create(expires_at=timezone.now() + LIFETIME).pk, False
 
 
+def _guarded() -> AbstractContextManager[None]:
+    """So that a number which somebody else took breaks nothing but the one statement: outside of a transaction, where
+    calls are made, this costs nothing."""
+    return transaction.atomic() if transaction.get_connection().in_atomic_block else nullcontext()
+
+
 def _take_number(ticket: _Ticket) -> bool:
-    number = None if ticket.has_number else _number_for(ticket.connection, ticket.pk)
+    if ticket.has_number:
+        return True
+    look_again(ticket.connection)
+    number = _number_for(ticket.connection, ticket.pk)
     if number is not None:
         try:
-            with transaction.atomic():
+            with _guarded():
                 ticket.has_number = bool(ticket.connection.slots.filter(pk=ticket.pk).update(number=number))
         except IntegrityError:
             return False
@@ -203,12 +251,27 @@ def _take_number(ticket: _Ticket) -> bool:
 def _number_for(connection: Connection, ticket: int | None = None) -> int | None:
     """The free number that is due to a ticket in the line, or to one that is about to be drawn; None: it waits."""
     slots, now = connection.slots, timezone.now()
-    rows = list(slots.values_list("pk", "number", "expires_at"))
-    expired = [pk for pk, _number, expires_at in rows if expires_at < now and pk != ticket]
+    is_over = ExpressionWrapper(Q(expires_at__lt=now), BooleanField())
+    rows = list(slots.annotate(is_over=is_over).values_list("pk", "number", "is_over"))
+    expired = [pk for pk, _number, is_over in rows if is_over and pk != ticket]
     if expired:
         slots.filter(pk__in=expired, expires_at__lt=now).delete()
-    taken = {number for pk, number, _at in rows if number is not None and pk not in expired}
-    waiting = [pk for pk, number, _at in rows if number is None and pk not in expired]
+    alive = [(pk, number) for pk, number, is_over in rows if not is_over or pk == ticket]
+    taken = {number for _pk, number in alive if number is not None}
+    waiting = [pk for pk, number in alive if number is None]
     ahead = sum(1 for pk in waiting if ticket is None or pk < ticket)
-    free = [number for number in range(max(1, connection.max_parallel)) if number not in taken]
+    most = allowed(connection)
+    free = [number for number in range(most) if number not in taken][: max(0, most - len(taken))]
     return free[ahead] if ahead < len(free) else None
+
+
+def look_again(connection: Connection) -> datetime | None:
+    """Bring what other processes may have changed into the caller's row: how many calls may be in flight, and until
+    when none (returned)."""
+    with unscoped("the limits of a connection that the caller holds"):
+        rows = Connection.objects.filter(pk=connection.pk)
+        found = next(iter(rows.values_list("max_parallel", "lowered_to", "lowered_at", "paused_until")), None)
+    if found is None:
+        return None
+    connection.max_parallel, connection.lowered_to, connection.lowered_at, connection.paused_until = found
+    return found[3]

@@ -34,6 +34,9 @@ class Connection(OwnedModel):
     price_out = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     bytes_per_token = models.FloatField(default=3.35)
     paused_until = models.DateTimeField(null=True, blank=True)
+    # How many calls at once were left when its server last said that it is asked too often (limits.py).
+    lowered_to = models.PositiveIntegerField(null=True, blank=True)
+    lowered_at = models.DateTimeField(null=True, blank=True)
     # Until then others are asked before it, because it failed; why, as a sentence (fallback.py).
     down_until = models.DateTimeField(null=True, blank=True)
     down_reason = models.TextField(blank=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -133,19 +133,29 @@ def url_problem(url: str) -> str:
 
 def allowed_networks(user: User) -> list[Network]:
     """The private networks for `user`: the environment's list, the networks opened here, for admins the usual."""
-    texts = [*settings.LOCAL_NETWORKS, *_ruled(user)]
-    found = [network for network in map(_network_or_none, texts) if network is not None]
-    if not settings.LOCAL_NETWORKS and user.is_admin:
-        found += own_networks()
-    if any(network.version == 4 and network.is_loopback for network in found):
-        found.append(ipaddress.ip_network("::1/128"))
-    return list(dict.fromkeys(found))
+    own = _own_addresses() if not settings.LOCAL_NETWORKS and user.is_admin else None
+    return list(_networks((*settings.LOCAL_NETWORKS, *_ruled(user)), own))
 
 
 def own_networks() -> list[Network]:
     """Loopback and the machine's own private subnets (as /24 and /64, the size of nearly every home network)."""
+    return _around(_own_addresses())
+
+
+@lru_cache(maxsize=256)
+def _networks(texts: tuple[str, ...], own: tuple[str, ...] | None) -> tuple[Network, ...]:
+    """The networks that are written there, and those around a machine's own addresses. Kept, as each call asks."""
+    found = [network for network in map(_network_or_none, texts) if network is not None]
+    if own is not None:
+        found += _around(own)
+    if any(network.version == 4 and network.is_loopback for network in found):
+        found.append(ipaddress.ip_network("::1/128"))
+    return tuple(dict.fromkeys(found))
+
+
+def _around(own: tuple[str, ...]) -> list[Network]:
     found: list[Network] = [ipaddress.ip_network("127.0.0.0/8")]
-    for text in _own_addresses():
+    for text in own:
         address = ipaddress.ip_address(text)
         if addresses.is_local(address) and not address.is_loopback:
             found.append(ipaddress.ip_network(f"{text}/{24 if address.version == 4 else 64}", strict=False))

@@ -12,9 +12,10 @@ from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import User
-from providers import local_model, prices, queries, through
+from providers import limits, local_model, prices, queries, through
 from providers.catalogue import PRESETS, Preset
 from providers.duty_page import DutyPage, duty_page
 from providers.embedding_page import EmbeddingPage, embedding_page
@@ -117,6 +118,9 @@ def state_of(connection: Connection) -> tuple[str, str]:
         return "is-warn", _("asked for a pause, %(n)d s") % {"n": left}
     if left := _seconds_until(connection.down_until):
         return "is-bad", _("failed, asked last for %(n)d s") % {"n": left}
+    if (calls := limits.allowed(connection)) < connection.max_parallel:
+        often = ngettext("asked too often, one call at once now", "asked too often, %(n)d calls at once now", calls)
+        return "is-warn", often % {"n": calls}
     if preset_of(connection).reach == "builtin" and not local_model.is_available():
         return "is-bad", _("not installed here")
     state = connection.test_result.get("state", "") if connection.tested_at else ""

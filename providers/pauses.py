@@ -15,6 +15,16 @@ _AMOUNT = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s{0,3}(ms|min|m|s|h|d)[a-z]{0,6}(?![a-z])(?:[\s,]{1,3}(?:and\s)?)?", re.IGNORECASE
 )
 
+_YEAR_2001 = 1e9  # seconds since 1970; a smaller number is no moment of today
+_ALLOWANCES = tuple(
+    (f"{family}-remaining{what}", f"{family}-reset{what}")
+    for family in ("x-ratelimit", "ratelimit")
+    for what in ("", "-requests", "-tokens")
+) + tuple(
+    (f"anthropic-ratelimit-{what}-remaining", f"anthropic-ratelimit-{what}-reset")
+    for what in ("requests", "tokens", "input-tokens", "output-tokens")
+)
+
 
 def asked_pause(headers: Mapping[str, str], data: Any, said: str, now: datetime | None = None) -> float | None:
     """Seconds until the next try; None when nothing is said about it.
@@ -41,6 +51,40 @@ def parse_retry_after(value: str, now: datetime | None = None) -> float | None:
     """Seconds to wait from a Retry-After header: a number of seconds or an HTTP date; None when it is neither."""
     seconds = _number(value)
     return _bounded(seconds if seconds == seconds else _seconds_until(value.strip(), now or datetime.now(UTC)))
+
+
+def pause_until_reset(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds until a used-up allowance is there again, by the headers that name what is left of it; None without any.
+
+    OpenAI and Groq write durations ("6m0s"), Anthropic moments, OpenRouter milliseconds since 1970, others seconds.
+    Where nothing is used up, one was too small for this request: the one that is full again first.
+    """
+    now = now or datetime.now(UTC)
+    allowances = [(headers.get(left, ""), headers.get(reset, "")) for left, reset in _ALLOWANCES]
+    known = [(_number(left), _seconds_to(reset, now)) for left, reset in allowances if reset]
+    good = [(left, seconds) for left, seconds in known if seconds == seconds]
+    used_up = [seconds for left, seconds in good if left <= 0]
+    if used_up:
+        return _bounded(max(used_up))
+    return _bounded(min(seconds for _left, seconds in good)) if good else None
+
+
+def _seconds_to(reset: str, now: datetime) -> float:
+    """Seconds until what a header calls the reset; NaN when it cannot be read."""
+    number = _number(reset)
+    if number > _YEAR_2001 * 1000:
+        return number / 1000 - now.timestamp()
+    if number > _YEAR_2001:
+        return number - now.timestamp()
+    if number == number:
+        return number
+    if (seconds := _duration(reset.strip())) is not None:
+        return seconds
+    try:
+        moment = datetime.fromisoformat(reset.strip())
+    except ValueError:
+        return float("nan")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now.timestamp()
 
 
 def _bounded(seconds: float) -> float | None:

@@ -18,16 +18,20 @@ BACKOFF = (1.0, 3.0, 8.0)
 MOST_TRIES = len(BACKOFF) + 1
 SLICE = 0.25
 T = TypeVar("T")
+May = Callable[[ProviderError], bool]
 
 
-def with_retries(attempt: Callable[[int], T], *, stop: Stop, note: Note, most: int = MOST_TRIES) -> T:
-    """Call `attempt(number of earlier tries)` until it succeeds or its error is not worth another try."""
+def with_retries(
+    attempt: Callable[[int], T], *, stop: Stop, note: Note, most: int = MOST_TRIES, may: May = lambda error: True
+) -> T:
+    """Call `attempt(number of earlier tries)` until it succeeds, its error is not worth another try, or `may` says of
+    it that there shall be none."""
     for tries, backoff in enumerate((*BACKOFF[: most - 1], None)):
         try:
             return attempt(tries)
         except ProviderError as error:
             delay = _delay(error, backoff)
-            if delay is None:
+            if delay is None or not may(error):
                 raise
             note(f"{error.message} Trying again in {delay:.0f} s.")
             wait(delay, stop)

@@ -26,6 +26,7 @@ CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 120.0
 TOTAL_SECONDS = 900.0
 LARGEST_ANSWER = 4 * 1024 * 1024
+END_MARKS = (b"data: [DONE]", b"event: message_stop")  # some servers leave the line open after it
 AGENT = "CharMem"
 EXPECTED = (Silence, Stopped, OSError, zlib.error, httpx.HTTPError, httpx.InvalidURL, httpcore.NetworkError)
 PROTECTED_HEADERS = frozenset(
@@ -112,12 +113,12 @@ class Client:
         headers: Mapping[str, str] | None = None,
         stop: Callable[[], bool] | None = None,
         idle: float = IDLE_SECONDS,
-        total: float = TOTAL_SECONDS,
+        total: float | None = None,
         largest: int = LARGEST_ANSWER,
     ) -> Answer:
         """One request to base address + path. `idle` and `total` are seconds; `stop()` is asked 4 times a second."""
         self._gate.idle = idle
-        self._gate.open(total, stop)
+        self._gate.open(TOTAL_SECONDS if total is None else total, stop)
         if not self._keeps_cookies:
             self._http.cookies.clear()
         if json is not None:
@@ -128,7 +129,7 @@ class Client:
                 body = b"".join(_bounded(response, largest))
                 return Answer(response.status_code, response.headers, body)
         except EXPECTED as error:
-            raise self._explained(error) from error
+            raise self._explained(error) from None  # its words may repeat what the server sent
 
     @contextmanager
     def download(
@@ -182,6 +183,8 @@ class Client:
         place = {"place": self._place}
         if isinstance(error, Stopped):
             return TransportError("stopped", _("Stopped."))
+        if isinstance(error, httpx.InvalidURL):
+            return TransportError("address", _("This is not a web address."))
         if isinstance(error, Silence):
             return _silence(error.phase, place, self._gate)
         if isinstance(error, socket.gaierror):
@@ -279,7 +282,7 @@ def _bounded(response: httpx.Response, largest: int) -> Iterator[bytes]:
             )
         yield piece
         tail = (tail + piece)[-64:]
-        if is_stream and b"data: [DONE]" in tail:
+        if is_stream and any(mark in tail for mark in END_MARKS):
             return
 
 

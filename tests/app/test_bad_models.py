@@ -148,6 +148,14 @@ def test_a_rate_limit_pauses_and_says_until_when(
     assert len(fake.chats) == 2
 
 
+def test_a_rate_limit_without_a_time_pauses_too(flux: Character, fake: FakeModel) -> None:
+    fake.respond(429, {"error": {"message": "slow down"}}, times=20)
+    job = extract(flux)
+    assert (job.state, job.error) == (Job.State.PAUSED, "")
+    assert job.not_before is not None and job.not_before - timezone.now() > timedelta(seconds=30)
+    only_the_first_chunk_was_read(flux)
+
+
 def test_the_command_says_why_it_waits(flux: Character, fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("providers.retry.PATIENCE", 0.5)
     fake.respond(429, {"error": {"message": "slow down"}}, headers={"Retry-After": "1"})

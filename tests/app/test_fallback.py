@@ -137,6 +137,31 @@ def test_a_host_that_is_gone_silent_or_hangs_up(two: Two, monkeypatch: pytest.Mo
     assert two.asked == (0, 3)
 
 
+def test_silence_is_borne_once_when_somebody_can_step_in(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "LOCAL_IDLE_SECONDS", 0.2)
+    rows = Connection.objects.for_user(two.person).filter(name="Big")
+    with RawServer(silent) as mute:
+        rows.update(base_url=mute.url)
+        assert two.ask().call.connection_name == "Small"
+        assert mute.connections == 1
+        Connection.objects.for_user(two.person).filter(name="Small").update(context_tokens=10)
+        rows.update(down_until=None)
+        assert two.fails().error_type == "timeout"
+        assert mute.connections == 1 + 4, "nobody else takes this question"
+    assert [kind for name, kind in two.ledger if name == "Big"] == ["timeout", "timeout"]
+
+
+def test_a_silent_spare_is_given_up_on_too_while_there_is_another(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "LOCAL_IDLE_SECONDS", 0.2)
+    with RawServer(silent) as mute, FakeModel() as last:
+        third = connect(two.person, last, name="Third")
+        assigning.assign(two.person, "extraction", None, [two["Small"], third])
+        Connection.objects.for_user(two.person).filter(name="Small").update(base_url=mute.url)
+        two.big.respond(401, "")
+        assert two.ask().call.connection_name == "Third"
+        assert mute.connections == 1
+
+
 def test_a_stop_and_a_budget_are_the_same_everywhere(two: Two) -> None:
     two.big.respond(200, saying("stop"))
     set_budget(two.person, day_tokens=1)

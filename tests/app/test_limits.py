@@ -6,14 +6,20 @@ import threading
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.db import connections
+from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
 from providers import limits
+from providers.base import ProviderError
+from providers.complete import complete
 from providers.models import CallSlot, Connection
 from providers.transport import TransportError
+from tests.support.fake_model import FakeModel
 from tests.support.waiting import wait_until
+from tests.support.wire import QUESTION, connect, no_pauses
 
 
 def make_connection(owner: User, places: int) -> Connection:
@@ -88,3 +94,84 @@ def test_a_place_goes_to_the_next_caller_here_but_not_for_ever(
     assert len(used) == 2
     assert (used == [mine, mine]) is is_passed_on
     assert row.slots.count() == 0
+
+
+def lowered(row: Connection) -> int:
+    """What anybody who looks now may have in flight."""
+    return limits.allowed(Connection.objects.for_user(row.owner).get(pk=row.pk))
+
+
+@pytest.mark.django_db
+def test_asked_too_often_halves_the_calls_and_time_gives_them_back(alice: User) -> None:
+    row = make_connection(alice, 8)
+    for number in range(6):
+        ticket(row, number, 60)
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        limits.ease(row)
+        assert lowered(row) == 3
+        limits.ease(row)
+        assert lowered(row) == 3, "calls that were sent together are refused together"
+        clock.shift(15)
+        assert lowered(row) == 4
+        clock.shift(61)
+        assert lowered(row) == 8
+        row.slots.filter(number__gte=2).delete()
+        limits.ease(row)
+        assert lowered(row) == 1
+        clock.shift(3600)
+        assert lowered(row) == 8
+
+
+@pytest.mark.django_db
+def test_there_is_no_free_place_above_what_is_left(alice: User) -> None:
+    row = make_connection(alice, 8)
+    for number in (5, 6, 7):
+        ticket(row, number, 60)
+    Connection.objects.for_user(alice).filter(pk=row.pk).update(lowered_to=3, lowered_at=timezone.now())
+    assert limits.allowed(row) == 8 and limits.look_again(row) is None and limits.allowed(row) == 3
+    with pytest.raises(TransportError), limits.slot(row, lambda: True):
+        pytest.fail("there was no place")
+    row.slots.filter(number=7).delete()
+    with limits.slot(row):
+        assert limits.in_flight(row) == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_place_is_not_passed_on_when_there_are_fewer_now(alice: User) -> None:
+    row = make_connection(alice, 2)
+    held = threading.Event()
+
+    def call() -> None:
+        with limits.slot(row):
+            held.set()
+        connections.close_all()
+
+    ticket(row, 1, 60)
+    with limits.slot(row):
+        other = threading.Thread(target=call)
+        other.start()
+        wait_until(lambda: row.slots.filter(number=None).count() == 1)
+        limits.ease(row)
+    wait_until(lambda: limits.in_flight(row) == 1)
+    assert not held.is_set()
+    row.slots.filter(number=1).delete()
+    other.join(20)
+    assert held.is_set()
+
+
+@pytest.mark.django_db
+def test_a_429_lowers_and_the_page_says_so(alice: User, alice_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_pauses(monkeypatch)
+    with FakeModel() as fake:
+        row = connect(alice, fake, max_parallel=8)
+        fake.respond(500, "")
+        complete(row, QUESTION)
+        assert lowered(row) == 8
+        fake.respond(429, "", headers={"Retry-After": "0"})
+        complete(row, QUESTION)
+        assert lowered(row) == 1
+        assert "asked too often, one call at once now" in alice_client.get("/settings/models/").content.decode()
+        fake.respond(429, "", headers={"Retry-After": "600"})
+        with pytest.raises(ProviderError):
+            complete(row, QUESTION)
+    assert "asked for a pause" in alice_client.get("/settings/models/").content.decode()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
-from email.utils import format_datetime
+from datetime import datetime, timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from typing import Any
 
 import pytest
@@ -420,6 +420,15 @@ def test_a_short_rate_limit_is_waited_for(connection: Connection, fake: FakeMode
     said = complete(connection, QUESTION, note=notes.append)
     assert said.call.retries == 1
     assert notes == ["Kitchen box is asked too often. It said: Rate limit reached. Trying again in 0 s."]
+
+
+def test_a_date_five_seconds_ahead_is_waited_for(connection: Connection, fake: FakeModel) -> None:
+    date = format_datetime(timezone.now() + timedelta(seconds=5))
+    fake.respond(429, RATE, headers={"Retry-After": date})
+    came: list[datetime] = []
+    fake.rule = lambda prompt: came.append(timezone.now())  # type: ignore[func-returns-value]
+    assert ask(connection).call.retries == 1
+    assert len(came) == 2 and came[1] >= parsedate_to_datetime(date)
 
 
 @pytest.mark.parametrize("as_date", [False, True])

@@ -9,7 +9,7 @@ import pytest
 
 from providers.addresses import is_local, is_never_allowed, unwrap
 from providers.base_url import clean_base_url, with_version
-from providers.pauses import asked_pause, parse_retry_after
+from providers.pauses import asked_pause, parse_retry_after, pause_until_reset
 from providers.quoting import without_echo
 from providers.tokens import calibrated, estimate_tokens
 
@@ -114,6 +114,44 @@ def test_a_pause_is_found_wherever_it_is_asked_for(
 ) -> None:
     found = asked_pause(headers, data, said, NOW)
     assert found == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s"}, 360),
+        ({"x-ratelimit-reset-requests": "120ms", "x-ratelimit-reset-tokens": "7.66s"}, 0.12),
+        (
+            {
+                "x-ratelimit-remaining-requests": "99",
+                "x-ratelimit-reset-requests": "1s",
+                "x-ratelimit-remaining-tokens": "0",
+                "x-ratelimit-reset-tokens": "34.5s",
+            },
+            34.5,
+        ),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772366490000"}, 90),
+        ({"x-ratelimit-reset": "1772366490"}, 90),
+        ({"ratelimit-reset": "50"}, 50),
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2026-03-01T12:00:42Z",
+                "anthropic-ratelimit-requests-remaining": "7",
+                "anthropic-ratelimit-requests-reset": "2026-03-01T12:00:01Z",
+            },
+            42,
+        ),
+        ({"anthropic-ratelimit-requests-reset": "2026-03-01T11:00:00Z"}, 0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999999999"}, 86400),
+        ({"x-ratelimit-remaining": "none", "x-ratelimit-reset": "soon"}, None),
+        ({"x-ratelimit-remaining": "0"}, None),
+        ({"x-ratelimit-reset": "nan"}, None),
+        ({}, None),
+    ],
+)
+def test_headers_tell_when_an_allowance_is_there_again(headers: dict[str, str], seconds: float | None) -> None:
+    assert pause_until_reset(headers, NOW) == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_estimates_follow_what_the_server_reports() -> None:

@@ -32,6 +32,7 @@ from providers.models import Connection
 
 limits.LIFETIME = timedelta(seconds=2)
 limits.RENEWAL_SECONDS = 0.5
+limits.RAISE_SECONDS = 1e9
 url, threads, calls = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with unscoped("a test process"):
     if threads == 0:
@@ -96,3 +97,16 @@ def test_two_processes_share_three_places_and_a_killed_one_frees_its_own(place: 
         assert len(fake.chats) == 30
         for event in hanging:
             event.set()
+
+
+def test_what_one_process_hears_of_a_limit_holds_for_another(place: Place) -> None:
+    with FakeModel() as fake:
+        for threads in (0, 1):
+            fake.respond(429, {"error": {"message": "slow down"}}, headers={"Retry-After": "0"}, times=threads)
+            with process(place, fake, threads) as child:
+                assert child.wait(60) == 0
+        assert len(fake.chats) == 2
+        fake.latency, fake.max_in_flight = 0.1, 0
+        with process(place, fake, 4) as one, process(place, fake, 4) as two:
+            assert one.wait(60) == 0 and two.wait(60) == 0
+        assert len(fake.chats) == 10 and fake.max_in_flight == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -22,9 +23,10 @@ class RawServer:
         self._closing = threading.Event()
         self.hung_up = threading.Event()
         self.connections = 0
+        self.heard = b""  # the newest request as it came
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
-        self.url = f"http://127.0.0.1:{self.port}/v1"
+        self.url = self.base_url = f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -46,10 +48,22 @@ class RawServer:
     def _serve(self, connection: socket.socket) -> None:
         with connection:
             try:
-                connection.recv(65536)
+                self.heard = _request(connection)
                 self._talk(connection, self._closing)
             except OSError:
                 self.hung_up.set()
+
+
+def _request(connection: socket.socket) -> bytes:
+    """A whole request: its head, and as much after it as the head says."""
+    heard = b""
+    while piece := connection.recv(65536):
+        heard += piece
+        head, blank, body = heard.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        if blank and len(body) >= (int(length[1]) if length else 0):
+            break
+    return heard
 
 
 def silent(connection: socket.socket, closing: threading.Event) -> None:

