@@ -7,7 +7,7 @@ from typing import Any
 from accounts.models import User
 from memories import scope_change, sharing
 from memories.memory_file import file_for
-from memories.models import MemoryFile
+from memories.models import MemoryFile, MemoryScope
 from memories.scopes import file_of_reading
 from sync.models import Attachment, Tavern
 from tests.support.branching import make_branch, remember
@@ -25,6 +25,7 @@ def add_scopes(alice: User, tavern: Tavern) -> dict[str, Any]:
 
 def _branching(tavern: Tavern) -> Any:
     ilse = make_character(tavern, "Ilse of the Ferry")
+    MemoryScope.objects.create(character=ilse, timeline=MemoryScope.Timeline.SHARED)
     main = make_chat(ilse, 40, name="Ilse of the Ferry - 2026-03-01@18h00m00s")
     branch = make_branch(main, 19, 14, name="What if the ferry was sold")
     later = make_branch(branch, 26, 6, name="Checkpoint - before the toll house")
