@@ -34,7 +34,7 @@ def folder(alice: User, tmp_path: Path, transactional_db: Any) -> StFolder:
 @pytest.fixture
 def mara(folder: StFolder) -> Character:
     found = folder.tavern.characters.select_related("tavern__owner").get(name="Mara Veldt")
-    MemoryScope.objects.for_user(folder.tavern.owner).create(character=found, scope="chat")
+    MemoryScope.objects.for_user(folder.tavern.owner).update_or_create(character=found, defaults={"scope": "chat"})
     return found
 
 
