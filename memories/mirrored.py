@@ -46,13 +46,13 @@ def file_at(user: User, attachment: Attachment) -> MemoryFile | None:
 
 
 def guest_of(character: Character) -> Guest | None:
-    """What stands in the character's Data Bank file in place of its own memories, if anything does."""
-    for model in (MemoryShare, MemoryLine):
-        rows = model.objects.for_user(character.tavern.owner).filter(character=character)
-        found: Guest | None = rows.select_related(*WITH_GUESTS).first()
-        if found is not None:
-            return found
-    return None
+    """What stands in the character's Data Bank file in place of its own memories, if anything does. One query."""
+    kinds = ("memory_share", "memory_line")
+    rows = Character.objects.for_user(character.tavern.owner).filter(pk=character.pk)
+    row = rows.select_related(*(f"{kind}__{name}" for kind in kinds for name in WITH_GUESTS)).first()
+    share: MemoryShare | None = getattr(row, "memory_share", None)
+    line: MemoryLine | None = getattr(row, "memory_line", None)
+    return share or line
 
 
 def guests_in(tavern_ids: Iterable[Any], user: User) -> list[Guest]:

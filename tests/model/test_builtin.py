@@ -230,7 +230,7 @@ def test_a_test_says_honestly_what_it_is_worth(alice: User, model: Path) -> None
 
 def test_as_a_local_server_it_is_held_to_the_form_of_memories(alice: User, model: Path) -> None:
     """llama.cpp says in its list of models who it is."""
-    with local_model.running() as place:
+    with local_model.running(serving()) as place:
         wish = Wish(preset="local", base_url=place.base_url, key=place.token, more={"context_tokens": 4096})
         row = connecting.add_connection(alice, wish)
         verdict = testing.test_connection(row)
