@@ -59,18 +59,11 @@ def _take_settings(user: User, offer: Offer, chosen: Collection[str], taken: Tak
         count = len(values)
         taken.done.append(ngettext("%(n)d setting.", "%(n)d settings.", count) % {"n": count})
     if "scope" in chosen and offer.is_per_chat:
-        count = _divide(user, offer.tavern)
-        taken.done.append(_("One memory for each chat, for %(n)d characters.") % {"n": count})
-
-
-def _divide(user: User, tavern: Tavern) -> int:
-    """One memory for each chat, for all characters whose chats have one file so far; how many."""
-    rows = Character.objects.for_user(user).filter(tavern=tavern, gone_at=None)
-    apart = MemoryScope.objects.for_user(user)
-    found = apart.filter(character__in=rows, scope=MemoryScope.Scope.ALL, timeline=MemoryScope.Timeline.SHARED)
-    count = found.update(scope=MemoryScope.Scope.CHAT)
-    new = [MemoryScope(character=one, scope=MemoryScope.Scope.CHAT) for one in rows.filter(memory_scope=None)]
-    return count + len(MemoryScope.objects.bulk_create(new, ignore_conflicts=True))
+        rows = Character.objects.for_user(user).filter(tavern=offer.tavern, gone_at=None, memory_scope=None)
+        made = MemoryScope.objects.bulk_create(
+            [MemoryScope(character=one, scope=MemoryScope.Scope.CHAT) for one in rows], ignore_conflicts=True
+        )
+        taken.done.append(_("One memory for each chat, for %(n)d characters.") % {"n": len(made)})
 
 
 def _take_prompts(user: User, offer: Offer, chosen: Collection[str], taken: Taken) -> None:

@@ -18,7 +18,7 @@ from memories import memory_file, mirrored
 from memories.blocks import parse, serialize_block
 from memories.file_names import find_existing
 from memories.file_state import format_of
-from memories.models import MemoryFile, MemoryScope
+from memories.models import MemoryFile
 from memories.outside_merge import Trio, merged, trios
 from memories.revisions import revision_text
 from sync import databank, outbox
@@ -114,17 +114,8 @@ def take(
         reason = _("Found in SillyTavern") if is_first else _("Changed in SillyTavern")
         before = file.written_version
         memory_file.import_text(file, text, reason=reason)
-        if is_first:
-            _keep_timeline(file)
         _accept(file, copy, attachment, digest, before=before, is_written=True)
     return True
-
-
-def _keep_timeline(file: MemoryFile) -> None:
-    """A memory that was there before keeps one timeline: nothing of it leaves the Data Bank while a branch is open."""
-    if file.chat_id is None and file.blocks.exists():
-        rows = MemoryScope.objects.for_user(file.owner)
-        rows.get_or_create(character=file.character, defaults={"timeline": MemoryScope.Timeline.SHARED})
 
 
 def open_conflict(file: MemoryFile) -> FileConflict | None:

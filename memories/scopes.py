@@ -1,7 +1,7 @@
 """Which memory file a chat is read into, and which memories a reading of it may know of (spec/charmemory §3.11, §3.13).
 
-    one memory, shared timeline      ──▶ the character’s file
-    one memory, branches apart       ──▶ the character’s file; a branch has one of its own (without a choice: this)
+    one memory, shared timeline      ──▶ the character’s file (without a choice: this)
+    one memory, branches apart       ──▶ the character’s file; a branch has one of its own
     one memory for each chat         ──▶ a file for each chat; a branch's begins with what came before the fork
     remembering in another's file    ──▶ that file, whatever the chat (memories/sharing.py)
 
@@ -30,7 +30,7 @@ UNDIVIDED = (MemoryScope.Scope.ALL, MemoryScope.Timeline.SHARED)
 
 
 def scope_of(character: Character) -> MemoryScope:
-    """What the person chose, or the usual: one memory, and each branch its own past."""
+    """What the person chose, or the usual: one memory, a shared timeline."""
     if _is_known_to_have_none(character, "memory_scope"):
         return MemoryScope(character_id=character.pk)
     rows = MemoryScope.objects.for_user(character.tavern.owner).filter(character=character)

@@ -12,7 +12,7 @@ where the list tells them, in the words of NanoGPT; OpenRouter names reasoning a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -39,7 +39,7 @@ class Listed:
     name: str = ""
     upstream: str = ""
     flags: tuple[str, ...] = ()
-    server: str = ""
+    server: str = field(default="", compare=False)
 
     @property
     def is_free(self) -> bool:

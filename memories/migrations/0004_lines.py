@@ -2,17 +2,6 @@
 
 import django.db.models.deletion
 from django.db import migrations, models
-from django.db.migrations.state import StateApps
-
-
-def keep_shared(apps: StateApps, _schema: object) -> None:
-    """Characters whose branches were read into one memory so far keep it like that until somebody chooses."""
-    character_model = apps.get_model("sync", "Character")
-    scope_model = apps.get_model("memories", "MemoryScope")
-    rows = character_model.objects.filter(chats__parent__isnull=False, memory_files__version__gt=0)
-    rows = rows.filter(memory_scope__isnull=True).distinct()
-    made = [scope_model(character_id=pk, timeline="shared") for pk in rows.values_list("pk", flat=True).iterator()]
-    scope_model.objects.bulk_create(made, batch_size=500)
 
 
 class Migration(migrations.Migration):
@@ -23,11 +12,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
-            model_name='memoryscope',
-            name='timeline',
-            field=models.CharField(choices=[('shared', 'branches share what is remembered'), ('branches', 'each branch remembers its own past')], default='branches', max_length=8),
-        ),
         migrations.CreateModel(
             name='MemoryLine',
             fields=[
@@ -42,5 +26,4 @@ class Migration(migrations.Migration):
                 'abstract': False,
             },
         ),
-        migrations.RunPython(keep_shared, migrations.RunPython.noop),
     ]

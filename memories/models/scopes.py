@@ -11,7 +11,7 @@ from sync.models import Attachment, Character
 
 
 class MemoryScope(ScopedModel):
-    """How a character's memories are divided among its chats; without a row: one memory, and each branch its own past.
+    """How a character's memories are divided among its chats; without a row: one memory, a shared timeline.
 
     With `timeline` branches, a chat that branched off remembers what its parent remembered up to the fork and what
     happened in it since, in a file of its own; the parent's line keeps the character's file (memories/scopes.py).
@@ -29,7 +29,7 @@ class MemoryScope(ScopedModel):
 
     character = models.OneToOneField(Character, on_delete=models.CASCADE, related_name="memory_scope")
     scope = models.CharField(max_length=4, choices=Scope.choices, default=Scope.ALL)
-    timeline = models.CharField(max_length=8, choices=Timeline.choices, default=Timeline.BRANCHES)
+    timeline = models.CharField(max_length=8, choices=Timeline.choices, default=Timeline.SHARED)
     updated_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

@@ -42,15 +42,9 @@ def told(sera: Character, main: Chat) -> MemoryFile:
     return file
 
 
-def test_by_itself_a_branch_remembers_its_own_past_and_all_other_chats_share_one(sera: Character, main: Chat) -> None:
+def test_by_itself_every_chat_and_branch_is_read_into_the_characters_file(sera: Character, main: Chat) -> None:
     branch = make_branch(main, 9)
-    assert file_of_reading(sera, main) == file_of_reading(sera, make_chat(sera, name="Elsewhere")) == file_for(sera)
-    assert file_of_reading(sera, branch).chat == branch
-
-
-def test_a_shared_timeline_is_read_into_the_characters_file(sera: Character, main: Chat) -> None:
-    choose(sera, timeline="shared")
-    assert file_of_reading(sera, main) == file_of_reading(sera, make_branch(main, 9)) == file_for(sera)
+    assert file_of_reading(sera, main) == file_of_reading(sera, branch) == file_for(sera)
 
 
 def test_a_branch_begins_with_what_was_known_at_the_fork(sera: Character, main: Chat) -> None:
@@ -217,8 +211,7 @@ def test_a_group_member_has_a_branch_of_its_own(sera: Character) -> None:
     assert texts_in(file_of_reading(sera, branch)) == [EARLY]
     mike = group.members.get(avatar="Mike.png").character
     assert mike is not None
-    assert file_of_reading(mike, branch).chat == branch
-    assert texts_in(file_of_reading(mike, branch)) == []
+    assert file_of_reading(mike, branch) == file_for(mike)
 
 
 def test_a_parent_that_shrank_to_its_header_does_not_take_the_branchs_memory(sera: Character, main: Chat) -> None:

@@ -17,21 +17,24 @@ from jobs.models import Job
 from memories import lines, memory_file, outside_text, prompts_seen, scope_change, write_back
 from memories.health import reach
 from memories.memory_file import file_for
-from memories.models import Memory, MemoryLine
+from memories.models import Memory, MemoryLine, MemoryScope
 from memories.scopes import file_of_reading
 from sync import outbox
 from sync.events import DatabankText, PassFinished
 from sync.models import Attachment, Character, Chat, FileConflict
 from tests.support.branching import make_branch, remember, texts_in
 from tests.support.builders import make_character, make_chat
-from tests.support.databank import link_folder, make_file, path_of, text_of
+from tests.support.databank import link_folder, path_of, text_of
 
 EARLY, LATE, OWN = "Mara keeps the lantern.", "Mara sold the lantern.", "Mara drowned the lantern."
 
 
 @pytest.fixture
 def mara(alice: User, tmp_path: Path, transactional_db: Any) -> Character:
-    return make_character(link_folder(alice, tmp_path / "t"), "Mara")
+    """Her branches remember their own past."""
+    made = make_character(link_folder(alice, tmp_path / "t"), "Mara")
+    MemoryScope.objects.create(character=made, timeline=MemoryScope.Timeline.BRANCHES)
+    return Character.objects.for_user(alice).select_related("tavern__owner").get(pk=made.pk)
 
 
 @pytest.fixture
@@ -159,17 +162,3 @@ def test_a_character_without_branches_is_told_nothing_of_lines(
     assert "It stands in the character’s Data Bank" not in page
     assert Memory.objects.for_user(alice).filter(text=EARLY).count() == 1
     assert memory_file.render(file_for(mara)) == shown(mara)
-
-
-def test_a_memory_that_was_there_before_keeps_one_timeline(alice: User, mara: Character) -> None:
-    """Linking a folder while a branch is open takes nothing out of the file that lies there."""
-    chat = make_chat(mara, 20, name="The long night")
-    open_branch = make_branch(chat, 9)
-    text = f'<memory chat="The long night" date="2026-03-01 18:00">\n- {EARLY}\n- {LATE}\n</memory>'
-    attachment = make_file(mara, text, name="Mara-memories.md", file_hash=outbox.hash_of(text))
-    outside_text.hear(DatabankText(attachment.pk, text, False, False, None))
-    open_chat(mara, open_branch)
-    remember(file_of_reading(mara, open_branch), open_branch, OWN, 11)
-    run_until_idle(alice)
-    assert [one for one in (EARLY, LATE, OWN) if one not in shown(mara)] == []
-    assert file_of_reading(mara, open_branch) == file_for(mara)

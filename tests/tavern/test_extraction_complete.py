@@ -49,6 +49,15 @@ for name, choices in json.loads(sys.argv[1]).items():
     rows = [*Character.objects.for_user(alice).filter(name=name), *Group.objects.for_user(alice).filter(name=name)]
     choosing.set_own(alice, rows[0], choices, among=list(choices))
 """
+BRANCHES = """
+import sys
+import django; django.setup()
+from accounts.models import User
+from memories import scope_change
+from sync.models import Character
+alice = User.objects.get()
+scope_change.choose(alice, Character.objects.for_user(alice).get(name=sys.argv[1]), "all", "branches")
+"""
 COMPANION = """
 import sys
 import django; django.setup()
@@ -178,6 +187,7 @@ def _settle_in(place: Lighthouse, password: Path) -> None:
 
 
 def test_a_branch_is_read_from_where_it_begins_also_when_it_was_renamed_unseen(place: Lighthouse) -> None:
+    python(place.house, BRANCHES, "Brin")
     place.tab.select("Brin.png")
     parent_chat = place.tab.js("() => SillyTavern.getContext().getCurrentChatId()")
     for key, spot in (("amber", "loft"), ("copper", "well"), ("silver", "barn")):
