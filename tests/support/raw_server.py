@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 Talk = Callable[[socket.socket, threading.Event], None]
@@ -34,6 +35,8 @@ class RawServer:
 
     def __exit__(self, *error: object) -> None:
         self._closing.set()
+        with suppress(OSError):  # closing alone leaves the thread waiting at a number that another server gets
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def _accept(self) -> None:
