@@ -61,9 +61,7 @@ def health_rows(frame: GroupFrame) -> list[Reaching]:
     rows = MemoryFile.objects.for_user(frame.user).filter(character__in=frame.roster.characters, chat=None)
     files = {file.character_id: file for file in rows.select_related("attachment__tavern__owner")}
     for guest in mirrored.guests_in({row.character.tavern_id for row in frame.rows}, frame.user):
-        shown = guest.file
-        shown.attachment, shown.written_version = guest.attachment, guest.written_version
-        files[guest.character_id] = shown
+        files[guest.character_id] = mirrored.as_shown(guest)
     attachments = [file.attachment_id for file in files.values() if file.attachment_id]
     waiting = FileConflict.objects.for_user(frame.user).filter(attachment__in=attachments, decided_at=None)
     conflicts = {one.attachment_id: one for one in waiting}

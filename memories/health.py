@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from memories.mirrored import guest_of
+from memories.mirrored import as_shown, guest_of
 from memories.models import MemoryFile
 from sync import registration, vectors
 from sync.models import Attachment, Character, FileConflict, Tavern
@@ -48,8 +48,7 @@ def reach(character: Character) -> Reach:
     files = MemoryFile.objects.for_user(tavern.owner).filter(character=character, chat__isnull=True)
     file = files.select_related("owner", "attachment__tavern__owner", "attachment__registration").first()
     if guest := guest_of(character):
-        file = guest.file
-        file.attachment, file.written_version = guest.attachment, guest.written_version
+        file = as_shown(guest)
     attachment = file.attachment if file else None
     conflict = _conflict(attachment)
     steps = steps_of(tavern, file, conflict)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from memories import memory_file
 from memories.file_editor import Editor
+from memories.memory_filters import FLAGS
 from memories.models import Memory, MemoryBlock, MemoryFile, Revision
 
 
@@ -50,7 +50,7 @@ def lock_file(user: User, file: MemoryFile, *, is_locked: bool) -> Revision | No
 def count_locked(user: User, file: MemoryFile) -> int:
     """How many bullets of a file keep their words, by their own lock or their block's."""
     rows = Memory.objects.for_user(user).filter(block__file=file, is_topic=False)
-    return rows.filter(Q(is_locked=True) | Q(block__is_locked=True)).count()
+    return rows.filter(FLAGS["locked"]).count()
 
 
 def _free_bullets(editor: Editor) -> None:

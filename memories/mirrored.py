@@ -55,6 +55,13 @@ def guest_of(character: Character) -> Guest | None:
     return share or line
 
 
+def as_shown(guest: Guest) -> MemoryFile:
+    """The guest's file as it lies in the character's Data Bank: with that attachment and what is written there."""
+    file = guest.file
+    file.attachment, file.written_version = guest.attachment, guest.written_version
+    return file
+
+
 def guests_in(tavern_ids: Iterable[Any], user: User) -> list[Guest]:
     """All guests in the Data Bank files of characters that are still there."""
     found: list[Guest] = []

@@ -125,8 +125,8 @@ def _is_divided(character: Character, *, has_begun: bool) -> bool:
 
 def _keep_together(user: User, character: Character) -> None:
     """A memory that others share has one timeline: what a branch of its chats tells is for all of them."""
-    rows = MemoryScope.objects.for_user(user)
-    rows.update_or_create(character=character, defaults={"timeline": MemoryScope.Timeline.SHARED})
+    rows = MemoryScope.objects.for_user(user).filter(character=character)
+    rows.update(timeline=MemoryScope.Timeline.SHARED)
 
 
 def _take_along(user: User, own: MemoryFile, file: MemoryFile) -> uuid.UUID | None:

@@ -38,15 +38,8 @@ Stop = Callable[[], bool]
 Tell = Callable[[int, int | None], None]
 
 
-class DownloadError(Exception):
-    """The file did not come, or is not what was wanted. `message` and `hint` are finished sentences."""
-
-    def __init__(self, kind: str, message: str, hint: str = "", *, retryable: bool = False) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.hint = hint
-        self.retryable = retryable
+class DownloadError(TransportError):
+    """The file did not come, or is not what was wanted; with kinds of its own."""
 
 
 @dataclass(frozen=True)

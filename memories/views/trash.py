@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from django.contrib import messages
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -17,6 +17,7 @@ from accounts.access import PersonRequest, owned
 from accounts.models import User
 from memories import memory_file, trash, trash_items
 from memories.character_frame import character_frame
+from memories.memory_filters import FLAGS
 from memories.models import Memory, MemoryFile, Revision, TrashItem, Watermark
 from memories.reset_cost import cost_of_reading
 from memories.views.blocks import undo_save_url, undo_url
@@ -89,7 +90,7 @@ def _files(user: User, character: Character) -> list[Clearing]:
     counts = rows.values("block__file").annotate(
         n=Count("pk"),
         blocks=Count("block", distinct=True),
-        locked=Count("pk", filter=Q(is_locked=True) | Q(block__is_locked=True)),
+        locked=Count("pk", filter=FLAGS["locked"]),
     )
     by_file = {row["block__file"]: row for row in counts}
     files = MemoryFile.objects.for_user(user).filter(pk__in=by_file).select_related("chat", "character")
